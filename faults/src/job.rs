@@ -47,7 +47,7 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub static KINDS: [Kind; 10] = [
+pub static KINDS: [Kind; 11] = [
     queued::QUEUED,
     Kind {
         name: "short",
@@ -154,6 +154,17 @@ pub static KINDS: [Kind; 10] = [
         outcome: || exited(6),
         ended_by: "itself",
         told: &["restarted", "ended"],
+    },
+    Kind {
+        name: "limited",
+        options: &["--memory", "200M", "--nice", "3"],
+        script: "nice; exit 6",
+        drive: left_alone,
+        output: || b"3\n".to_vec(),
+        streams: None,
+        outcome: || exited(6),
+        ended_by: "itself",
+        told: &["ended"],
     },
 ];
 

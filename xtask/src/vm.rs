@@ -5,6 +5,7 @@
 //! copies the release programs to it. Then it runs each scenario over ssh, where a login and a logout
 //! are real. This takes about twenty minutes, so CI does not run it.
 
+mod limits;
 mod logout;
 mod machine;
 mod memory;
@@ -71,6 +72,7 @@ fn show_all(machine: &Machine, words: &[String]) -> Result<(), String> {
     let scenarios = [
         logout::scenarios(),
         memory::scenarios(),
+        limits::scenarios(),
         nfs::scenarios(),
         reboot::scenarios(),
     ];

@@ -10,6 +10,7 @@ use crate::failure::Unreachable;
 use crate::id::JobId;
 use crate::input::InputKind;
 use crate::label::Label;
+use crate::limits::JobLimits;
 use crate::os_text::OsText;
 use crate::outcome::{EndedBy, Outcome, Usage};
 use crate::restart::Restart;
@@ -119,7 +120,11 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub doorbells: Vec<DoorbellStatus>,
-    /// What it used, once it has ended.
+    /// What it may use at most, if that was limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub limits: Option<JobLimits>,
+    /// What it used, once it has ended. While it runs, what it uses now, if that was asked for.
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub usage: Option<Usage>,
     /// Somebody else had started it, and it became a job while it ran. Its output is not captured.

@@ -12,7 +12,9 @@
 //! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`adopted`] | a process that became a job |
+//! | [`limits`] | what a job may use at most |
 //! | [`event`], [`event_data`] | what a session is told |
+//! | [`usage`] | what a job uses at one moment |
 //! | [`log`], [`streams`] | output, its two streams, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`] | what the other verbs answer |
@@ -45,6 +47,7 @@ pub mod job;
 pub mod key;
 pub mod label;
 pub mod labels;
+pub mod limits;
 pub mod log;
 pub mod notify;
 pub mod os_text;
@@ -61,5 +64,6 @@ pub mod streams;
 mod strict;
 pub mod terminal;
 pub mod time;
+pub mod usage;
 pub mod waiting;
 pub mod watch;

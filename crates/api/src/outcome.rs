@@ -101,8 +101,11 @@ pub enum EndedBy {
     Unknown,
 }
 
-/// The resources used by the leader and the descendants it waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The resources that a job used or uses.
+///
+/// At the end, the first three are those of the leader and the descendants that it waited for. While the job runs,
+/// they are those of all its processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Processor time in user mode.
@@ -111,4 +114,21 @@ pub struct Usage {
     pub system_ms: u64,
     /// The most memory that one of them had.
     pub max_rss_bytes: u64,
+    /// The memory of all its processes now. Without a control group of its own, memory that several processes share
+    /// counts for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// The most memory that all its processes had together, with the files that the kernel cached for them. Known if
+    /// it has a control group of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+    /// Read from disks. Without a control group of its own, processes that have ended do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Written to disks, counted as `read_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// How many processes run now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
 }

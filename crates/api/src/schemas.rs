@@ -10,6 +10,7 @@ use crate::request::{
 };
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;
+use crate::usage::UsageSample;
 use crate::{event_data, reply};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -32,6 +33,7 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<JobView>("job_view"),
         reply::<JobList>("job_list"),
         reply::<JobViews>("job_views"),
+        reply::<UsageSample>("usage_sample"),
         reply::<LogPage>("log_page"),
         reply::<LogLine>("log_line"),
         reply::<LogPiece>("log_piece"),

@@ -108,7 +108,11 @@ fn run() -> Run {
         .env_clean()
         .env_pass("AWS_*")
         .from_harness()
-        .login();
+        .login()
+        .memory(1 << 30)
+        .cpus(1.5)
+        .pids(64)
+        .nice(5);
     run.id = Some(job());
     run.plain = Some(true);
     run.watch_limit = Some(7);
@@ -186,6 +190,7 @@ fn requests_without_ids_read_back() {
         state: StateFilter::Ended,
         limit: 3,
         older_than: ms(4),
+        usage: true,
     };
     check("list_request", &filter, (json!({}), Filter::default()));
     let prune = Prune {

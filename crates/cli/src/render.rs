@@ -1,5 +1,9 @@
 //! Jobs as lines and tables.
 
+mod usage;
+
+pub use usage::{sample, usage_table};
+
 use outlive::api::job::JobView;
 use outlive::api::job::{Told, ToldBy, ToldState};
 use outlive::output_sentence;
@@ -36,9 +40,9 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
     if jobs.is_empty() {
         return Vec::new();
     }
-    let mut rows = vec![["ID", "STATE", "TIME", "OUTPUT", "NAME", "COMMAND"].map(str::to_owned)];
-    rows.extend(jobs.iter().map(|job| {
-        [
+    let heads = ["ID", "STATE", "TIME", "OUTPUT", "NAME", "COMMAND"];
+    let rows = jobs.iter().map(|job| {
+        vec![
             job.id.to_string(),
             cut(&one_line(&words::short_state(job)), 48),
             words::duration(job),
@@ -48,24 +52,28 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
                 .map_or_else(|| "-".to_owned(), ToString::to_string),
             cut(&one_line(&job.command), 60),
         ]
-    }));
+    });
+    aligned(&heads, rows.collect())
+}
+
+/// Rows below their heads. The last column is not padded.
+fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+    let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
+    let last = heads.len() - 1;
+    let rows: Vec<Vec<String>> = [heads].into_iter().chain(rows).collect();
     let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..5).map(width).collect();
-    rows.iter()
-        .map(|row| {
-            let cells: Vec<String> = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, width)| format!("{cell:width$}"))
-                .collect();
-            format!("{}  {}\n", cells.join("  "), row[5])
-        })
-        .collect()
+    let widths: Vec<usize> = (0..last).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let cells: String = cells
+            .map(|(cell, width)| format!("{cell:width$}  "))
+            .collect();
+        format!("{cells}{}\n", row[last])
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Everything about a job, for a person.
@@ -102,16 +110,9 @@ pub fn details(view: &JobView) -> String {
     add("matches", job.matches.map(of_watch));
     add("ended", job.ended_at.map(|at| at.to_string()));
     add("asked by", job.ended_by_detail.clone());
-    add(
-        "used",
-        job.usage.map(|usage| {
-            let cpu = (usage.user_ms + usage.system_ms) as f64 / 1000.0;
-            format!(
-                "{cpu:.2} s of CPU, {} of memory at most",
-                show_size(usage.max_rss_bytes)
-            )
-        }),
-    );
+    add("limits", words::limits(job));
+    let used = if job.has_ended() { "used" } else { "uses" };
+    add(used, job.usage.as_ref().map(words::usage));
     let ended = job.attempts.iter().filter(|_| job.attempts.len() > 1);
     for ended in ended.map(words::ended_attempt) {
         add("attempt", ended);

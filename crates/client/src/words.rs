@@ -2,6 +2,10 @@
 //!
 //! What keepers say too (the sentence about an end, numbers with their nouns) is in `outlive_core::words`.
 
+mod resources;
+
+pub use resources::{cpu, limits, usage};
+
 use crate::error::Error;
 use crate::random;
 use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, WaitingFor};

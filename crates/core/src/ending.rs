@@ -18,6 +18,7 @@
 //! keeper. If it is killed in between, the next holder continues, because each step can be repeated.
 
 use crate::clocks::WallTime;
+use crate::confined::Confined;
 use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
 use crate::journal::JournalWriter;
@@ -118,9 +119,13 @@ pub fn note(job: &JobDir, spec: Option<&Spec>, ended: WallTime) -> io::Result<()
     history::append(&home, &Entry { ended, id })
 }
 
-/// Removes the job from the running jobs, with its feeds and control socket.
-pub fn retire(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
+/// Removes the job from the running jobs, with its feeds, control socket and control groups.
+pub fn retire(job: &JobDir, spec: Option<&Spec>, confined: Option<&Confined>) -> io::Result<()> {
     let (home, id) = job.place()?;
+    // First, so that the link keeps the job findable for whoever repeats this.
+    if let Some(confined) = confined {
+        confined.remove(&id);
+    }
     // A job whose spec cannot be read may have had split streams.
     if spec.is_none_or(|spec| !spec.streams.is_merged()) {
         links::remove(&job.feed_of_stderr())?;
@@ -147,5 +152,5 @@ pub fn settle(
         Remaining::Nothing,
     )?;
     note(job, spec, at.wall)?;
-    retire(job, spec)
+    retire(job, spec, journal.state().confined.as_ref())
 }

@@ -2,6 +2,7 @@
 
 use crate::change::Changed;
 use crate::clocks::{BootTime, WallTime};
+use crate::confined::Confined;
 use crate::control::InputKind;
 use crate::host::Host;
 use crate::label::Label;
@@ -67,6 +68,9 @@ pub enum Event {
     },
     /// The keeper has started a new standby in place of one that is gone.
     NewStandby { standby: ProcRef },
+    /// How the limits of the job are enforced. Written before anything is set up for that. Earlier releases skip it:
+    /// they leave the control groups where they are.
+    Confined(Confined),
     /// The first process of the job exists and waits for permission to execute the command.
     Spawned {
         leader: ProcRef,
@@ -252,16 +256,30 @@ pub enum StopCause {
     /// A signal to the process that runs the job in the foreground. It comes from a batch engine, a
     /// container runtime or a terminal.
     Place,
+    /// The job ran out of the memory that it may use.
+    Memory,
+}
+
+impl StopCause {
+    /// Whether such a stop ends a job that is restarted. Otherwise it ends one attempt.
+    pub fn ends_job(self) -> bool {
+        match self {
+            StopCause::Stop | StopCause::Place => true,
+            StopCause::Timeout | StopCause::Memory => false,
+        }
+    }
 }
 
 /// A [`StopRequest`] in the form that journals store. The first release knows only two causes and skips
-/// a line with a third. So the third is written as `stop` with an extra field, which the first release
+/// a line with a third. So every other cause is written as `stop` with an extra field, which the first release
 /// ignores: it still sees that the job is being stopped.
 #[derive(Serialize, Deserialize)]
 struct WrittenStop {
     by: WrittenCause,
     #[serde(default, skip_serializing_if = "is_no")]
     by_place: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    by_memory: bool,
     detail: Option<String>,
     grace_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,10 +300,11 @@ fn is_no(value: &bool) -> bool {
 impl From<WrittenStop> for StopRequest {
     fn from(written: WrittenStop) -> StopRequest {
         StopRequest {
-            by: match (written.by, written.by_place) {
-                (_, true) => StopCause::Place,
-                (WrittenCause::Stop, false) => StopCause::Stop,
-                (WrittenCause::Timeout, false) => StopCause::Timeout,
+            by: match written.by {
+                _ if written.by_place => StopCause::Place,
+                _ if written.by_memory => StopCause::Memory,
+                WrittenCause::Stop => StopCause::Stop,
+                WrittenCause::Timeout => StopCause::Timeout,
             },
             detail: written.detail,
             grace_ms: written.grace_ms,
@@ -298,10 +317,11 @@ impl From<StopRequest> for WrittenStop {
     fn from(request: StopRequest) -> WrittenStop {
         WrittenStop {
             by: match request.by {
-                StopCause::Stop | StopCause::Place => WrittenCause::Stop,
+                StopCause::Stop | StopCause::Place | StopCause::Memory => WrittenCause::Stop,
                 StopCause::Timeout => WrittenCause::Timeout,
             },
             by_place: request.by == StopCause::Place,
+            by_memory: request.by == StopCause::Memory,
             detail: request.detail,
             grace_ms: request.grace_ms,
             session: request.session,
@@ -324,7 +344,12 @@ mod tests {
 
     #[test]
     fn every_stop_cause_survives_the_journal() {
-        for by in [StopCause::Stop, StopCause::Timeout, StopCause::Place] {
+        for by in [
+            StopCause::Stop,
+            StopCause::Timeout,
+            StopCause::Place,
+            StopCause::Memory,
+        ] {
             let line = serde_json::to_string(&request(by)).expect("JSON");
             let read: StopRequest = serde_json::from_str(&line).expect("a request");
             assert_eq!(read, request(by), "{line}");
@@ -338,9 +363,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_release_sees_a_stop_by_the_place_as_a_stop() {
-        let line = serde_json::to_string(&request(StopCause::Place)).expect("JSON");
-        let read: FirstRelease = serde_json::from_str(&line).expect("a request");
-        assert!(matches!(read.by, WrittenCause::Stop), "{line}");
+    fn the_first_release_sees_any_other_cause_as_a_stop() {
+        for by in [StopCause::Place, StopCause::Memory] {
+            let line = serde_json::to_string(&request(by)).expect("JSON");
+            let read: FirstRelease = serde_json::from_str(&line).expect("a request");
+            assert!(matches!(read.by, WrittenCause::Stop), "{line}");
+        }
     }
 }

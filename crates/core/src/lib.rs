@@ -36,6 +36,7 @@
 //! | [`by_line`] | rewrites a pattern so that one search covers many lines |
 //! | [`breaker`] | limits how many matches one session is told about |
 //! | [`restart`] | whether another attempt follows, and when |
+//! | [`confined`] | the control groups that enforce the limits of a job |
 //! | [`limits`] | the resource limits that a keeper needs |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
@@ -47,6 +48,7 @@ pub mod breaker;
 pub mod by_line;
 pub mod change;
 pub mod clocks;
+pub mod confined;
 pub mod control;
 pub mod doorbell;
 pub mod ending;

@@ -34,6 +34,7 @@ pub fn kind_of(event: &Event) -> Option<EventKind> {
         Event::Accepted { .. }
         | Event::Kept { .. }
         | Event::NewStandby { .. }
+        | Event::Confined(_)
         | Event::Spawned { .. }
         | Event::Started
         | Event::StopRequested(_)

@@ -18,6 +18,7 @@ use crate::ready::Ready;
 use crate::restart::Restart;
 use crate::watch::Watch;
 pub use outlive_api::input::Input;
+pub use outlive_api::limits::Limits;
 pub use outlive_api::notify::{Leftovers, Notify};
 pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::terminal::{BadSize, Size};
@@ -111,6 +112,9 @@ pub struct Spec {
     /// Set if the job's process was running before it became a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
+    /// What it may use at most. Keepers of earlier releases do not know it and enforce nothing.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
 }
 
 impl Spec {

@@ -16,6 +16,7 @@
 
 use crate::change::Changed;
 use crate::clocks::BootTime;
+use crate::confined::Confined;
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
 use crate::label::Label;
@@ -43,6 +44,8 @@ pub struct State {
     pub host: Option<Host>,
     pub kept: Option<Kept>,
     pub phase: Phase,
+    /// How its limits are enforced, if it has any.
+    pub confined: Option<Confined>,
     /// Ranges of the output that could not be stored, in order.
     pub gaps: Vec<Range<u64>>,
     /// Where the output is inside the caller's own log file.
@@ -182,6 +185,7 @@ impl Default for State {
             host: None,
             kept: None,
             phase: Phase::Unwritten,
+            confined: None,
             gaps: Vec::new(),
             log_base: None,
             sizes: Vec::new(),
@@ -234,7 +238,7 @@ impl State {
             }
             // The timeout ends only the attempt. A stop that follows it ends the job.
             (Event::StopRequested(asked), Phase::Stopping(leader, stop))
-                if stop.by == StopCause::Timeout && asked.by != StopCause::Timeout =>
+                if !stop.by.ends_job() && asked.by.ends_job() =>
             {
                 Phase::Stopping(*leader, Stop::new(asked, at))
             }
@@ -311,6 +315,10 @@ impl State {
                 }
                 return Applied::Changed;
             }
+            (Event::Confined(confined), Phase::Accepted | Phase::Backoff { .. }) => {
+                self.confined = Some(confined.clone());
+                return Applied::Changed;
+            }
             (Event::Gap { from, to }, _) if from < to => {
                 self.gaps.push(*from..*to);
                 return Applied::Changed;
@@ -348,6 +356,7 @@ impl State {
             // be forgotten here.
             (
                 Event::Accepted { .. }
+                | Event::Confined(_)
                 | Event::Spawned { .. }
                 | Event::Started
                 | Event::StopRequested(_)
@@ -410,6 +419,7 @@ impl State {
             Some(StopCause::Stop) => EndedBy::Stop,
             Some(StopCause::Timeout) => EndedBy::Timeout,
             Some(StopCause::Place) => EndedBy::Place,
+            Some(StopCause::Memory) => EndedBy::Memory,
             None if by_signal => EndedBy::Signal,
             None => EndedBy::Itself,
         };

@@ -26,8 +26,14 @@ pub enum Hook {
     TurnTaken,
     /// A job that waited has everything that it waited for.
     TurnCame,
+    /// The journal says how the limits of the job are enforced.
+    Confined,
+    /// The control groups of the job exist.
+    GroupsMade,
     /// The leader is forked, but not yet in the journal.
     Forked,
+    /// The leader is under its limits, and waits at its gate.
+    PutUnder,
     Spawned,
     GateOpened,
     Executed,

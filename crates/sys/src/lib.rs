@@ -13,6 +13,7 @@
 //! | [`capture`] | FIFOs, pipes, and moving bytes without copying them |
 //! | [`terminal`] | pseudo-terminals, and the terminal of this process |
 //! | [`lock`] | file locks that a forked process shares |
+//! | [`cgroup`] | control groups: where this process is, and where it may make one |
 //! | [`mod@file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`control`] | local sockets whose peer is known |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
@@ -34,4 +35,4 @@ pub mod process;
 pub mod terminal;
 pub mod tree;
 
-pub use kernel::{child, clock, file, filter, lock, poll, spawn, trace};
+pub use kernel::{cgroup, child, clock, file, filter, lock, poll, spawn, trace};

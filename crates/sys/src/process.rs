@@ -2,7 +2,10 @@
 //! changes about itself ([`own`]).
 
 pub use crate::kernel::blocked::{ReadTarget, pending_reads, read_target};
+pub use crate::kernel::cgroup::set_nice;
+pub use crate::kernel::consumed::{Consumed, consumed};
 pub use crate::kernel::interrupts;
+pub use crate::kernel::kmsg::killed_for_memory;
 pub use crate::kernel::limits::{self, Limits};
 pub use crate::kernel::own;
 pub use crate::kernel::pidfd::{

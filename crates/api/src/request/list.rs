@@ -23,6 +23,8 @@ pub struct Filter {
     #[serde(rename = "older_than_ms", with = "crate::time::optional_ms")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub older_than: Option<Duration>,
+    /// With what running jobs use now.
+    pub usage: bool,
 }
 
 impl Default for Filter {
@@ -32,6 +34,7 @@ impl Default for Filter {
             state: StateFilter::All,
             limit: LIST_ENDED,
             older_than: None,
+            usage: false,
         }
     }
 }

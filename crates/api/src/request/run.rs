@@ -12,6 +12,7 @@ use crate::id::JobId;
 use crate::input::Input;
 use crate::label::{BadLabel, Label};
 use crate::labels::{self, BadLabels, Labels};
+use crate::limits::{BadLimit, Limits};
 use crate::notify::{Leftovers, Notify};
 use crate::os_text::OsText;
 use crate::ready::{BadReady, Ready};
@@ -151,6 +152,9 @@ pub struct Run {
     /// Keep the machine awake while it runs.
     #[serde(default)]
     pub keep_awake: bool,
+    /// What it may use at most.
+    #[serde(default, deserialize_with = "crate::strict::read")]
+    pub limits: Limits,
     /// A text that a setter was given and that cannot be used: the start is refused with it.
     #[serde(
         skip_deserializing,
@@ -219,6 +223,12 @@ pub enum BadSetting {
         "a terminal is one stream, so the streams of a job with a terminal cannot be split; start it without a terminal"
     )]
     SplitTerminal,
+    /// A limit on what it may use.
+    #[error(transparent)]
+    Limit(BadLimit),
+    /// Not a number of processors.
+    #[error("{0}")]
+    Cpus(String),
     /// A limit of the output.
     #[error(
         "{0} bytes is too small for the output; give at least {MIN_OUTPUT} bytes, or 0 to keep all"
@@ -269,6 +279,7 @@ impl Run {
             leftovers: Leftovers::Keep,
             log: None,
             keep_awake: false,
+            limits: Limits::default(),
             refused: None,
         }
     }
@@ -459,10 +470,15 @@ impl Run {
         if self.quiet_after == Some(Duration::ZERO) {
             return Err(BadSetting::Zero("the time of silence"));
         }
+        self.limits.refusal()?;
         match self.max_output {
             Some(size) if size > 0 && size < MIN_OUTPUT => Err(BadSetting::SmallOutput(size)),
             _ => Ok(()),
         }
+    }
+
+    pub(crate) fn refuse_setting(&mut self, setting: BadSetting) {
+        self.refused = Some(setting);
     }
 
     fn label(&mut self, what: &'static str, text: &str) -> Option<Label> {

@@ -32,6 +32,9 @@ pub struct Args {
     /// Show the last lines of output of each job, too [default: 5]
     #[arg(long, value_name = "LINES", num_args = 0..=1, require_equals = true)]
     preview: Option<Option<u64>>,
+    /// Show what running jobs use now: processor time, memory, disk and processes
+    #[arg(long)]
+    usage: bool,
     #[command(flatten)]
     secrets: Secrets,
 }
@@ -64,6 +67,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             false => args.limit,
         },
         older_than: args.older_than,
+        usage: args.usage,
     };
     let context = &context.with_secrets(&args.secrets);
     let listing = list::list(&context.outlive, &filter)?;
@@ -80,6 +84,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match context.json {
         true => context.print_json(&JobList { jobs: listing.jobs })?,
         false if listing.jobs.is_empty() => context.say("no jobs"),
+        false if args.usage => context.print(&render::usage_table(&listing.jobs))?,
         false => context.print(&render::table(&listing.jobs))?,
     }
     Ok(Exit::Success)

@@ -3,6 +3,7 @@
 mod environment;
 mod foreground;
 mod going_on;
+mod limits;
 mod options;
 mod turns;
 

@@ -33,6 +33,7 @@ mod interrupted;
 mod kit;
 mod launch;
 mod library;
+mod limiting;
 mod listing;
 mod locks;
 mod mcp;

@@ -150,7 +150,7 @@ impl Session {
 }
 
 /// Patterns of text that differs from run to run, and the fixed words for them.
-const FIXED: [(&str, &str); 9] = [
+const FIXED: [(&str, &str); 10] = [
     // The incarnation in the ID of an event.
     (r"(\b[\w-]+:\d+)\.[0-9a-z]{6}\b", "$1.k3f9x2"),
     (
@@ -163,6 +163,10 @@ const FIXED: [(&str, &str); 9] = [
     (r"  - +(\d[\d.]* \w*B )", "  -     $1"),
     (r"TIME +", "TIME  "),
     (r"(?m)(pid +|PID )\d+", "${1}4242"),
+    (
+        r"(?m)^uses .*",
+        "uses      0.01 s of CPU, 3.0 MiB of memory now, 0 B read, 0 B written, 1 process",
+    ),
     (
         r"(?m)^used .*",
         "used      0.01 s of CPU, 3.0 MiB of memory at most",

@@ -8,6 +8,7 @@ use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
 use outlive_api::failure::Unreachable;
 use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, JobState, LastKnown};
+use outlive_api::limits::JobLimits;
 use outlive_core::adopted::AdoptedProcess;
 use outlive_core::control::InputKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
@@ -114,6 +115,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
             .iter()
             .filter_map(|bell| doorbell_status(state, bell))
             .collect(),
+        limits: limits(spec, state),
         usage: end.and_then(|end| end.usage),
         last: there.as_ref().map(|_| LastKnown {
             state: known,
@@ -213,6 +215,14 @@ fn output(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         complete,
         path: dir.output().into(),
     }
+}
+
+/// Its limits, if it has any, and how they are enforced.
+fn limits(spec: &Spec, state: &State) -> Option<JobLimits> {
+    (!spec.limits.is_none()).then(|| JobLimits {
+        asked: spec.limits,
+        enforced_by: state.confined.as_ref().map(|confined| confined.by),
+    })
 }
 
 fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {

@@ -14,6 +14,7 @@
 //! | `descriptors` | provides file descriptors for many connections |
 //! | `naming` | finds the job that a name means |
 //! | `twin` | finds a running job with the same command |
+//! | `usage` | what a running job uses now |
 //! | `waiting` | what a job waits for before it starts |
 //! | `hold` | protects a job from being pruned |
 
@@ -29,5 +30,6 @@ pub(crate) mod job;
 pub(crate) mod naming;
 pub(crate) mod presence;
 pub(crate) mod twin;
+pub(crate) mod usage;
 pub(crate) mod waiting;
 pub(crate) mod whereabouts;

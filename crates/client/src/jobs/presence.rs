@@ -140,7 +140,7 @@ fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
     if let Some(at) = state.ended_at() {
         ending::note(&job, spec.as_ref(), at.wall)?;
     }
-    ending::retire(&job, spec.as_ref())
+    ending::retire(&job, spec.as_ref(), state.confined.as_ref())
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {

@@ -9,7 +9,7 @@ use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
-use crate::launch::scope;
+use crate::launch::scope::{self, Delegated};
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::{self, Lock};
 use outlive_sys::process::own;
@@ -69,7 +69,7 @@ fn start_in_scope(
     id: &JobId,
     variables: &JobVariables,
 ) -> Option<StartResult> {
-    let mut command = scope::command(id, variables)?;
+    let mut command = scope::command(id, variables, || Delegated::to(keeper.job))?;
     let (path, _link) = program.by_its_name(keeper.job).ok()?;
     let journal = || fs::metadata(keeper.job.journal()).map(|file| file.len());
     let before = journal().ok()?;

@@ -30,7 +30,7 @@ pub use unit::{Owner, Unit};
 use crate::environment;
 use crate::environment::inherited::JobVariables;
 use crate::random;
-use outlive_core::JobId;
+use outlive_core::{JobDir, JobId};
 use outlive_sys::offers;
 use outlive_sys::process::own;
 use std::ffi::OsString;
@@ -133,7 +133,11 @@ fn way_out(unit: &Unit, host: Host) -> ScopePlan {
 
 /// The start of a command that runs a program as this job's keeper, outside the current unit. The
 /// caller appends the program. Returns `None` if this process is in no unit or should stay in it.
-pub fn command(id: &JobId, variables: &JobVariables) -> Option<Command> {
+pub fn command(
+    id: &JobId,
+    variables: &JobVariables,
+    delegated: impl FnOnce() -> Delegated,
+) -> Option<Command> {
     // Ask this first, because it quickly says no.
     if !offers::systemd() {
         return None;
@@ -142,7 +146,9 @@ pub fn command(id: &JobId, variables: &JobVariables) -> Option<Command> {
         return None;
     };
     let mut command = Command::new(environment::on_path(RUN)?);
-    command.args(arguments(id, manager)).stderr(Stdio::null());
+    command
+        .args(arguments(id, manager, delegated()))
+        .stderr(Stdio::null());
     variables.give(&mut command);
     if matches!(manager, Manager::User { .. }) {
         let runtime = runtime_directory(own::user_id());
@@ -170,9 +176,36 @@ fn restoring(runtime: &Path, own: Option<OsString>) -> Vec<OsString> {
     }
 }
 
+/// What a scope may limit for the groups below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delegated {
+    Nothing,
+    /// What the limits of a job need.
+    Limits,
+}
+
+impl Delegated {
+    pub fn to(job: &JobDir) -> Delegated {
+        match job.read_spec().is_ok_and(|spec| spec.limits.want_group()) {
+            true => Delegated::Limits,
+            false => Delegated::Nothing,
+        }
+    }
+
+    fn property(self) -> &'static str {
+        match self {
+            // Since version 253, systemd stops a whole scope, keepers included, if the kernel kills one of its
+            // processes because memory is short, unless the scope is delegated.
+            Delegated::Nothing => "--property=Delegate=",
+            // The keeper makes a group for the job below the scope, so that keepers are not limited.
+            Delegated::Limits => "--property=Delegate=cpu memory pids io",
+        }
+    }
+}
+
 /// The arguments for systemd: run the program that follows in a scope of its own, inside the same
 /// process, so that it keeps its file descriptors, environment and process ID.
-fn arguments(id: &JobId, manager: Manager) -> Vec<String> {
+fn arguments(id: &JobId, manager: Manager, delegated: Delegated) -> Vec<String> {
     let user = matches!(manager, Manager::User { .. }).then_some("--user");
     let rest = [
         "--scope",
@@ -180,10 +213,7 @@ fn arguments(id: &JobId, manager: Manager) -> Vec<String> {
         "--collect",
         "--no-ask-password",
         "--description=outlive keeper",
-        // No controller is needed. But since version 253, systemd stops a whole scope, keepers
-        // included, if the kernel kills one of its processes because memory is short, unless the scope
-        // is delegated.
-        "--property=Delegate=",
+        delegated.property(),
     ];
     let words = user.into_iter().chain(rest);
     let mut arguments: Vec<String> = words.map(str::to_owned).collect();

@@ -1,6 +1,7 @@
 //! Checks what this machine offers, and what that means for jobs here.
 
 mod control_group;
+mod job_limits;
 mod limits;
 mod retention;
 
@@ -75,6 +76,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         limits::check(),
         retention::check(Config::load(outlive).ok().as_ref()),
         control_group::check(scratch),
+        job_limits::check(),
     ]
 }
 

@@ -65,6 +65,9 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     listing
         .jobs
         .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
+    if filter.usage {
+        show::add_usage(outlive, &mut listing.jobs);
+    }
     if filter.state == StateFilter::Running {
         return Ok(listing);
     }

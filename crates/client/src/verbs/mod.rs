@@ -19,5 +19,6 @@ pub mod session;
 pub mod show;
 pub mod signal;
 pub mod stop;
+pub mod usage;
 pub mod wait;
 pub mod watch;

@@ -2,6 +2,7 @@
 
 mod command_line;
 mod foreground;
+mod limits;
 mod spec;
 mod turns;
 
@@ -104,6 +105,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     notes.extend(spec::shell_hint(outlive, &spec, &job));
+    notes.extend(limits::note(&job));
     let tells: &[EventKind] = match job.outcome {
         Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
         _ => &[],

@@ -10,6 +10,7 @@ use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
 use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::presence::{self, LookResult, Presence};
+use crate::jobs::usage;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
@@ -29,10 +30,31 @@ pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
     Ok(job)
 }
 
+/// The job as it is now, with what it uses.
+pub fn with_usage(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
+    let (job, _, state) = read(outlive, id)?;
+    Ok(Job {
+        usage: job
+            .usage
+            .or_else(|| usage::now(&outlive.job_dir(id), &state)),
+        ..job
+    })
+}
+
+/// Adds what running jobs use. The journal of each is read again, because they are few.
+pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
+    for job in jobs.iter_mut().filter(|job| job.usage.is_none()) {
+        let dir = outlive.job_dir(&job.id);
+        if let Ok(journal) = dir.read_journal() {
+            job.usage = usage::now(&dir, &journal.state);
+        }
+    }
+}
+
 /// The job as it is now, and the end of its output.
 pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error> {
     Ok(JobView {
-        job: show(outlive, id)?,
+        job: with_usage(outlive, id)?,
         preview: preview(outlive, id, asked.preview_lines)?,
     })
 }

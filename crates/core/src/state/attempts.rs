@@ -1,7 +1,7 @@
 //! The attempts of a job that is restarted, as far as the journal tells.
 
 use super::{Ender, Leader, Phase, State, Stop};
-use crate::event::{AttemptEnd, Event, Moment, StopCause};
+use crate::event::{AttemptEnd, Event, Moment};
 use crate::journal;
 use crate::outcome::End;
 use crate::restart;
@@ -67,7 +67,7 @@ impl State {
 
     /// Somebody asked for the end of the job, and not only of an attempt, as a timeout does.
     pub fn is_stopped_for_good(&self) -> bool {
-        let stops = |stop: &Stop| stop.by != StopCause::Timeout;
+        let stops = |stop: &Stop| stop.by.ends_job();
         self.early_stop.as_ref().is_some_and(stops)
             || matches!(&self.phase, Phase::Stopping(_, stop) if stops(stop))
     }

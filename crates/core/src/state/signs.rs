@@ -69,6 +69,7 @@ impl Signs {
             Event::Accepted { .. }
             | Event::Kept { .. }
             | Event::NewStandby { .. }
+            | Event::Confined(_)
             | Event::Spawned { .. }
             | Event::Started
             | Event::StopRequested(_)

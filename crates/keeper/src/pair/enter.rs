@@ -11,6 +11,7 @@ use crate::pair::partner::{PairRole, Partner};
 use crate::pair::shared::{FileId, Shared};
 use crate::pair::standby::{self, NextStep, Predecessor};
 use crate::start::begin::{Beginning, begin, give_up};
+use crate::start::confine;
 use crate::start::findable::{self, Finding};
 use outlive_core::{JobDir, layout};
 use outlive_sys::child::{self, Forked, GateInside};
@@ -146,6 +147,10 @@ fn open(
         return Ok(None);
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
+    if spec.limits.want_group() {
+        // If that fails, the job is limited in another way, or not started.
+        let _ = confine::settle(job);
+    }
     let limits = Limits::lift().ok();
     // This stays open until a failure is recorded: the launcher looks at the job when it closes.
     let ready = handed.output;

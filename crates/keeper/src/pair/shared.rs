@@ -14,6 +14,7 @@ use outlive_core::limits::{self, Files};
 use outlive_core::restart::Environment;
 use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec, Streams};
 use outlive_sys::capture;
+use outlive_sys::cgroup::OomBell;
 use outlive_sys::child::{self, Gate, GateInside, Parking};
 use outlive_sys::control::Listener;
 use outlive_sys::process::{Limits, PidFd};
@@ -52,6 +53,8 @@ pub struct Shared {
     pub named_lock: Option<NamedLock>,
     /// Its place in the queue, if the job has a queue.
     pub place: Option<Box<Place>>,
+    /// Rings when a job with a limit of memory runs out of it.
+    pub oom_bell: Option<OomBell>,
     pub max_clients: usize,
     pub limits: Option<Limits>,
     /// The leader and a descriptor of it, in a standby that was forked after the leader, and in both keepers of a
@@ -105,11 +108,14 @@ impl Shared {
         };
         let leader = open_adopted(&spec)?;
         let named_lock = spec.lock.as_ref().map(|name| NamedLock::open(&job, name));
+        let limited = spec.limits.memory_bytes;
+        let oom_bell = limited.map(|_| OomBell::new()).transpose()?;
         let shared = Shared {
             front: None,
             log,
             named_lock: named_lock.transpose()?,
             place: turns::open_place(&job, &spec, begun)?,
+            oom_bell,
             max_clients: limits.map_or(MAX_CLIENTS, |limits| {
                 limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),

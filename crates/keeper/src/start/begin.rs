@@ -14,6 +14,7 @@ use crate::errands::lock_wait::NamedLock;
 use crate::hooks::{Hook, Role};
 use crate::pair::partner::Partner;
 use crate::pair::shared::Shared;
+use crate::start::confine;
 use crate::start::findable::Finding;
 use crate::start::gate::{self, Unwritten};
 use crate::start::leader::{self, Leader};
@@ -21,6 +22,7 @@ use crate::start::tools::{self, Tools};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::ledger::Ledger;
+use crate::supervise::memory;
 use crate::turns;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
@@ -85,7 +87,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     {
         // It prepares itself while this process does. If this process fails, the gate closes and the leader ends.
         let inside = inside_of_gate(job.shared, inside.take())?;
-        forked = Some(fork_leader(&job, inside));
+        forked = Some(fork_leader(&mut job, inside));
     }
     // The journal names the keepers for information only, so a full disk must not stop the keeper here.
     let _ = tools::kept(how, partner.pid()).and_then(|event| job.ledger.write(&[event]));
@@ -102,6 +104,10 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     };
     if how == Keeping::Adopted && !job.has_ended() {
         job.retake_turns();
+    }
+    if how == Keeping::Adopted {
+        // The bell of the dead pair is gone.
+        memory::listen(&job);
     }
     job.reach(Hook::Started);
     // The leader of an adopted job may have ended. That must be recorded first.
@@ -190,10 +196,12 @@ fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result
 }
 
 /// Forks a leader, which waits at the gate.
-fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
+fn fork_leader(job: &mut KeptJob, inside: GateInside) -> io::Result<Unwritten> {
+    confine::prepare(job)?;
     let (directory, spec) = job.shared.asked();
     let ends = job.shared.channel.leader_ends(directory, spec.streams)?;
-    gate::fork(job.role, job.shared, inside, ends)
+    let limits = confine::of_each_process(job)?;
+    gate::fork(job.role, job.shared, limits, inside, ends)
 }
 
 fn bring_to_program(
@@ -241,6 +249,12 @@ pub(crate) fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
         (Role::Keeper, Some(process)) => Leader::child(process.pid),
         _ => find_leader(None, job, process),
     };
+    if let Some(process) = process
+        && let Err(error) = confine::put_under(job.spec(), job.state(), process)
+    {
+        return Ok(Leader::NotStarted(gate::failed("cannot limit it", &error)));
+    }
+    job.reach(Hook::PutUnder);
     match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         // The gate also closes if the leader is killed while it waits.

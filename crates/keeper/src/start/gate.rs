@@ -13,7 +13,7 @@ use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::{Spec, quote, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
-use outlive_sys::process;
+use outlive_sys::process::{self, Limits};
 use std::ffi::OsStr;
 use std::io;
 
@@ -26,6 +26,7 @@ pub struct Unwritten(i32);
 pub fn fork(
     role: Role,
     shared: &Shared,
+    limits: Option<Limits>,
     inside: GateInside,
     ends: LeaderEnds,
 ) -> io::Result<Unwritten> {
@@ -36,7 +37,7 @@ pub fn fork(
         .map(|argument| argument.as_os_str())
         .collect();
     let path = std::env::var_os("PATH");
-    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limits)?;
+    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), limits)?;
     let errors = ends.errors.as_ref().unwrap_or(&ends.output);
     let ends = [&ends.input, &ends.output, errors];
     let pid = program.spawn(ends, &shared.gate, shared.parking.as_ref(), inside)?;

@@ -314,5 +314,6 @@ fn usage(used: Used) -> Usage {
         user_ms: used.user_ms,
         system_ms: used.system_ms,
         max_rss_bytes: used.max_rss_bytes,
+        ..Usage::default()
     }
 }

@@ -3,6 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`begin`] | a process becomes the keeper, starts the job or finds it again |
+//! | [`confine`] | putting the job under its limits before it runs |
 //! | [`delayed`] | starting a job that has waited for its lock |
 //! | [`gate`] | forking the leader and letting it execute its program |
 //! | [`leader`] | the job's first process and how it ended |
@@ -10,6 +11,7 @@
 //! | [`tools`] | what a keeper begins with |
 
 pub(crate) mod begin;
+pub(crate) mod confine;
 pub(crate) mod delayed;
 pub(crate) mod findable;
 pub(crate) mod gate;

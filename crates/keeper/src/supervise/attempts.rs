@@ -154,7 +154,7 @@ impl Keeper<'_> {
     /// and not only the attempt.
     pub(super) fn ends_attempts(&self, by: StopCause) -> bool {
         let goes_on = self.job.spec().restart.is_some() && !self.job.has_ended();
-        goes_on && by != StopCause::Timeout && !self.job.state().is_stopped_for_good()
+        goes_on && by.ends_job() && !self.job.state().is_stopped_for_good()
     }
 
     /// Continues in the pause of a predecessor, which may have died before everything was stopped.

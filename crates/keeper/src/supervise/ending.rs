@@ -11,6 +11,7 @@ use crate::output::capture::{Capture, Feed};
 use crate::output::taking::Output;
 use crate::start::leader::LeaderEnd;
 use crate::supervise::kept_job::KeptJob;
+use crate::supervise::memory;
 use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
@@ -101,7 +102,7 @@ impl Synced {
         let state = job.state();
         let ender = match &ended.outcome {
             Outcome::Lost { .. } => Ender::unknown(),
-            outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
+            outcome => memory::ender(job, outcome),
         };
         End {
             duration_ms: ended.duration_ms(since, at),
@@ -113,7 +114,7 @@ impl Synced {
             dropped_bytes,
             output_complete: output.is_complete(),
             lingering: lingering.unwrap_or(0),
-            usage: ended.usage,
+            usage: memory::completed(state, ended.usage),
             not_restarted: None,
         }
     }
@@ -132,7 +133,7 @@ impl Recorded {
         ending::note(directory, Some(spec), self.at.wall)?;
         job.reach(Hook::Noted);
         if job.is_closed() {
-            ending::retire(directory, Some(spec))?;
+            ending::retire(directory, Some(spec), job.state().confined.as_ref())?;
             job.reach(Hook::Retired);
         }
         Ok(Noted)
@@ -159,7 +160,7 @@ pub fn close(job: &mut KeptJob, output: &mut Output, noted: Option<Noted>) -> io
     if let (None, Some(at)) = (noted, job.state().ended_at()) {
         ending::note(directory, Some(spec), at.wall)?;
     }
-    ending::retire(directory, Some(spec))?;
+    ending::retire(directory, Some(spec), job.state().confined.as_ref())?;
     job.reach(Hook::Retired);
     Ok(())
 }

@@ -126,6 +126,8 @@ impl<'a> Keeper<'a> {
     pub fn run(mut self: Box<Self>) -> io::Result<PairRole> {
         let resumed = self.resume();
         self.attempt(Paused::Work, resumed);
+        let looked = self.look_at_memory();
+        self.attempt(Paused::Work, looked);
         let heeded = self.heed_place();
         self.attempt(Paused::Work, heeded);
         self.job.shared.ring_ready();
@@ -204,6 +206,7 @@ impl<'a> Keeper<'a> {
             Wake::ProcessEnded => self.process_ended(),
             Wake::Room => self.deliver(),
             Wake::Deadline => self.deadline(),
+            Wake::OutOfMemory => self.out_of_memory(),
             Wake::Place => self.heed_place(),
             Wake::Connection => {
                 let shared = &*self.job.shared;

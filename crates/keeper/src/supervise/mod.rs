@@ -14,6 +14,7 @@
 //! | [`end`] | noticing the leader's end, and recording it once |
 //! | [`tail`] | what is left after the end |
 //! | [`ending`] | drain, sync, record, publish |
+//! | [`memory`] | noticing that the job has run out of memory |
 //! | [`ledger`] | the journal, with room set aside for the end |
 
 pub(crate) mod attempts;
@@ -25,6 +26,7 @@ pub(crate) mod guard;
 pub(crate) mod keeper;
 pub(crate) mod kept_job;
 pub(crate) mod ledger;
+pub(crate) mod memory;
 pub(crate) mod serving;
 pub(crate) mod stopping;
 pub(crate) mod tail;

@@ -11,6 +11,7 @@ use crate::clock;
 use crate::hooks::Hook;
 use crate::supervise::escalation::Escalation;
 use crate::supervise::keeper::Keeper;
+use crate::supervise::memory;
 use outlive_core::event::{Event, Moment, StopCause, StopRequest};
 use outlive_core::outcome::EndedBy;
 use outlive_core::{BootTime, Input, Leftovers, Millis, Phase};
@@ -109,7 +110,7 @@ impl Stop {
             Stop::UnderWay(stop) => stop.unwritten.as_ref(),
             Stop::None | Stop::Over { .. } => None,
         };
-        unwritten.is_some_and(|unwritten| unwritten.request.by != StopCause::Timeout)
+        unwritten.is_some_and(|unwritten| unwritten.request.by.ends_job())
     }
 
     /// Where a request is kept until it is journaled.
@@ -129,7 +130,7 @@ impl Stop {
         }
         if let Some(unwritten) = self.unwritten() {
             match unwritten {
-                Some(earlier) if earlier.request.by != StopCause::Timeout => {}
+                Some(earlier) if earlier.request.by.ends_job() => {}
                 _ => *unwritten = Some(Unwritten { at, request }),
             }
         }
@@ -275,8 +276,12 @@ impl Keeper<'_> {
         }
     }
 
-    /// Stops the processes that an ended job has left, if the spec asks for that.
+    /// Stops the processes that an ended job has left, if the spec asks for that. Those of a job that ran out of its
+    /// memory are killed.
     pub(crate) fn stop_leftovers(&mut self) -> io::Result<()> {
+        if memory::kills_the_rest(&self.job) && !self.job.is_closed() {
+            return self.escalate(clock::now(), None, Doorbells::Retried);
+        }
         let attempts = self.job.state().attempts.as_ref();
         match self.job.spec().leftovers {
             Leftovers::Stop => self.stop_tree(),

@@ -20,6 +20,8 @@ pub enum Wake {
     /// There is room for more input.
     Room,
     Deadline,
+    /// The job runs out of the memory that it may use.
+    OutOfMemory,
     /// In the foreground: a signal that asks for the job's end.
     Place,
     Connection,
@@ -104,6 +106,9 @@ impl Keeper<'_> {
         sources.add(Wake::ProcessEnded, self.bell.as_fd(), Interest::Readable);
         for bell in self.processes.bells() {
             sources.add(Wake::ProcessEnded, bell, Interest::Readable);
+        }
+        if let Some(bell) = self.oom_bell() {
+            sources.add(Wake::OutOfMemory, bell.as_fd(), Interest::Readable);
         }
         if let Some(timer) = self.alarm.timer() {
             sources.add(Wake::Deadline, timer.as_fd(), Interest::Readable);

@@ -8,6 +8,7 @@ use crate::call::{Call, seconds};
 use crate::identity;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
+use outlive::api::limits::{Cpus, Limits};
 use outlive::api::os_text::OsText;
 use outlive::api::request::{Environment, EnvironmentSource, VariablePattern};
 use outlive::api::waiting::{After, Needs, Queue};
@@ -111,6 +112,13 @@ pub struct Args {
     unless_running: bool,
     /// The command was started with `&` and runs as this process: make that a job and start nothing
     adopt_pid: Option<i32>,
+    /// Kill the job when it needs more memory than this, such as 2G
+    memory: Option<String>,
+    /// Most processors
+    cpus: Option<f64>,
+    /// Most processes
+    pids: Option<u32>,
+    nice: Option<i32>,
 }
 
 /// A command as models write it.
@@ -222,6 +230,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     let ready = args.ready.as_deref().map(Ready::parse);
     let restart = args.restart.as_deref().map(Restart::parse);
     let size = args.max_output.as_deref().map(parse_size);
+    let memory = args.memory.as_deref().map(parse_size);
+    let cpus = args.cpus.map(Cpus::new);
     let mut run = match args.command {
         CommandText::Line(line) => run::Run::shell(line),
         CommandText::Words(words) => run::Run::argv(words),
@@ -263,6 +273,12 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.unless_running = args.unless_running;
     run.labels = labels(args.labels)?;
     run.shown_as = args.r#as;
+    run.limits = Limits {
+        memory_bytes: memory.transpose().map_err(Refused::bad_input)?,
+        cpus: cpus.transpose().map_err(Refused::bad_input)?,
+        pids: args.pids,
+        nice: args.nice,
+    };
     Ok(run)
 }
 

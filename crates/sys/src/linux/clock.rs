@@ -34,6 +34,12 @@ pub fn boot_ms() -> u64 {
     millis(clock_gettime(ClockId::Boottime))
 }
 
+/// How long the machine was suspended since it started, in microseconds.
+pub(crate) fn suspended_us() -> u64 {
+    let us = |clock| millis(clock_gettime(clock)) * 1000;
+    us(ClockId::Boottime).saturating_sub(us(ClockId::Monotonic))
+}
+
 fn millis(time: Timespec) -> u64 {
     time.tv_sec.max(0) as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }

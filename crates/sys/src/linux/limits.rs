@@ -65,6 +65,15 @@ impl Limits {
         self.after[1].rlim_cur
     }
 
+    /// The same, and a program gets at most this much address space.
+    pub fn with_address_space(mut self, bytes: u64) -> Limits {
+        const PLACE: usize = 2;
+        let before = &mut self.before[PLACE];
+        before.rlim_max = before.rlim_max.min(bytes);
+        before.rlim_cur = before.rlim_cur.min(bytes);
+        self
+    }
+
     /// Restores the old limits, in a child that is about to execute a program. Only makes system calls.
     pub(crate) fn restore(&self) {
         let lifted = LIFTED.into_iter().zip(&self.before).zip(&self.after);

@@ -3,11 +3,14 @@
 //! | module | owns |
 //! |---|---|
 //! | [`blocked`] | which descriptors a process waits to read from |
+//! | [`cgroup`] | control groups, and the nice value of a process |
 //! | [`child`] | fork, and the steps between fork and exec |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
+//! | [`consumed`] | what a process has used |
 //! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`filter`] | a seccomp filter that makes system calls fail, for fault tests |
 //! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
+//! | [`kmsg`] | which processes the kernel killed because memory ran out |
 //! | [`limits`] | the resource limits of a process |
 //! | [`lock`] | file locks that a forked process shares |
 //! | [`interrupts`] | noticing that a person interrupts or suspends this process |
@@ -23,12 +26,15 @@
 //! | [`trace`] | stopping a program at each of its system calls, for fault tests |
 
 pub mod blocked;
+pub mod cgroup;
 pub mod child;
 pub mod clock;
+pub mod consumed;
 pub mod file;
 pub mod filter;
 pub mod host;
 pub mod interrupts;
+pub mod kmsg;
 pub mod limits;
 pub mod lock;
 pub mod own;

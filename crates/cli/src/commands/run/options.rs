@@ -1,6 +1,7 @@
 //! The options that every verb that starts a job (`run`, `detach`) has.
 
 use super::environment::EnvironmentOptions;
+use super::limits::LimitArgs;
 use super::turns::Turns;
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
@@ -120,6 +121,8 @@ pub struct Options {
     /// Keep the machine from going to sleep while the job runs (uses systemd-inhibit)
     #[arg(long)]
     keep_awake: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -229,6 +232,7 @@ impl Options {
         run.notify = self.notify.map(Notify::from);
         run.leftovers = self.leftovers.map_or(Leftovers::Keep, Leftovers::from);
         run.keep_awake = self.keep_awake;
+        run.limits = self.limits.limits();
         Ok(run)
     }
 }

@@ -19,7 +19,7 @@ fn a_job_gets_every_setting_that_the_command_line_has() {
         json!({
             "command": "echo $NO_COLOR $PAGER; sleep 600", "id": "chosen", "plain": true, "grace": 0.5,
             "max_output": "1G", "leftovers": "stop", "watch": ["ERROR"], "watch_not": ["benign"], "watch_limit": 2,
-            "quiet_after": 90,
+            "quiet_after": 90, "nice": 4,
         }),
     );
     assert_eq!(ran["job"]["id"], "chosen");
@@ -29,6 +29,7 @@ fn a_job_gets_every_setting_that_the_command_line_has() {
         ("max_output", json!(1 << 30)),
         ("leftovers", json!("stop")),
         ("quiet_after_ms", json!(90_000)),
+        ("limits", json!({"nice": 4})),
     ] {
         assert_eq!(spec[key], value, "{key}: {spec}");
     }

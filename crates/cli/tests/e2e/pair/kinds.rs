@@ -19,7 +19,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 41] = [
+pub const HOOKS: [(&str, [Comes; 5]); 43] = [
     ("Begun", [Always; 5]),
     // None of these jobs waits for its turn. `queues/killed.rs`, `after` and `locks/killed.rs` test those that do.
     ("AfterMet", [Never; 5]),

@@ -133,7 +133,7 @@ pub(super) fn recover(
         }
         Remedy::Close => {
             close(&mut journal, output_bytes, dropped_bytes).map_err(failed())?;
-            ending::retire(job, spec.as_ref()).map_err(failed())
+            ending::retire(job, spec.as_ref(), journal.state().confined.as_ref()).map_err(failed())
         }
     }
 }
@@ -233,7 +233,8 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         let mut journal = JournalWriter::open(&job.journal())?;
         if !journal.state().is_final() {
             close(&mut journal, 0, 0).map_err(failed())?;
-            ending::retire(&job, Some(&spec)).map_err(failed())?;
+            ending::retire(&job, Some(&spec), journal.state().confined.as_ref())
+                .map_err(failed())?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Tests whether systemd creates a scope, by asking for one. Runs programs, so a launch must not call
 //! it.
 
-use super::command;
+use super::{Delegated, command};
 use crate::environment::inherited::JobVariables;
 use outlive_core::JobId;
 use outlive_sys::spawn;
@@ -35,7 +35,9 @@ pub fn try_scope(scratch: &Path) -> Result<(), String> {
 /// The exit status; `None` if the program did not end in time and was killed.
 fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
     let id = JobId::parse("doctor").map_err(io::Error::other)?;
-    let mut command = command(&id, &JobVariables::default()).ok_or(io::ErrorKind::NotFound)?;
+    let nothing = JobVariables::default();
+    let command = command(&id, &nothing, || Delegated::Nothing);
+    let mut command = command.ok_or(io::ErrorKind::NotFound)?;
     command
         .arg("true")
         .stdin(Stdio::null())

@@ -94,6 +94,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         log: asked.log,
         keep_awake,
         adopted: None,
+        limits: asked.limits,
     };
     refuse_nul(&spec)?;
     let habits = habits.into_iter();
