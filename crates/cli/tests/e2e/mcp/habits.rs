@@ -244,7 +244,7 @@ fn what_cannot_be_meant_is_refused_in_the_models_words() {
         (
             "run",
             json!({"command": "x", "colour": 1}),
-            "`run` has no argument `colour`; it takes as, command, ",
+            "`run` has no argument `colour`; it takes adopt_pid, after, as, command, ",
         ),
         (
             "run",

@@ -64,7 +64,10 @@ fn without_a_number_the_width_stays() {
         assert_ran_once(&world, id);
     }
     // Also when nobody is left in the queue.
-    runner(&world, "q");
-    runner(&world, "q");
+    let ids = [0, 1].map(|_| queued(&world, "q", "exec sleep 60"));
+    for id in &ids {
+        assert_eq!(world.show(id)["state"], "running");
+    }
+    world.ok(&["stop", &ids[0], &ids[1]]);
     assert_queue_is_empty(&world);
 }
