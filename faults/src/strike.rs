@@ -100,7 +100,9 @@ impl Strike {
         let ended = self.kind().go_on(world);
         let traced = launch.end();
         let (ended, traced) = (ended?, traced?);
-        let is_started = ended["outcome"]["kind"] != "not_started";
+        // Only the last of several attempts may not have been started.
+        let is_started = ended["outcome"]["kind"] != "not_started"
+            || ended["attempt"].as_u64().is_some_and(|last| last > 1);
         self.check_code(launched, is_started)?;
         invariants::check(world, self.kind(), &ended, self.allowed(&traced))
     }

@@ -241,8 +241,19 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
     }
 }
 
-/// Opens the gate for the leader that the journal names, also if it was opened before.
-pub(crate) fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
+/// Completes a start of this keeper that failed after its leader was journaled.
+pub(crate) fn complete_start(job: &mut KeptJob) -> io::Result<Leader> {
+    match job.state().phase.clone() {
+        Phase::Spawned(_) => pass_gate(job),
+        phase => find_leader(
+            None,
+            &job.ledger,
+            phase.leader().map(|leader| leader.process),
+        ),
+    }
+}
+
+fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
     let process = job.state().phase.leader().map(|leader| leader.process);
     // Find it while it waits at the gate: it may not be a child of this process, and may be gone soon after.
     let leader = match (job.role, process) {

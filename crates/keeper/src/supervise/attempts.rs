@@ -84,8 +84,10 @@ impl Keeper<'_> {
         self.job
             .ledger
             .write_at(at, &[ended])
-            .and_then(|()| self.job.ledger.journal().sync())
             .inspect_err(|error| self.end.could_not_record(error))?;
+        // A disk that cannot sync this must not keep the next attempt from beginning. After a power loss no attempt
+        // follows anyway.
+        let _ = self.job.ledger.journal().sync();
         self.end.is_of_attempt();
         self.job.reach(Hook::AttemptEnded);
         self.clients
@@ -111,18 +113,17 @@ impl Keeper<'_> {
     /// Begins the next attempt, if it is due.
     pub(super) fn go_on(&mut self) -> io::Result<()> {
         let is_due = self.next_attempt_due().is_some_and(|at| at <= clock::now());
-        // Its start could be journaled in part only, and is to be completed.
-        let has_begun = matches!(
-            (&self.leader, &self.job.state().phase),
-            (Leader::Between, Phase::Spawned(_))
-        );
+        // Its start failed half way, for want of a descriptor for example, and is to be completed.
+        let has_begun = matches!(self.leader, Leader::Between)
+            && self.job.state().phase.leader().is_some()
+            && !self.job.has_ended();
         if !self.pause.allows_work() || !(is_due || has_begun) {
             return Ok(());
         }
         if is_due {
             self.begin_attempt()?;
         } else {
-            self.leader = begin::pass_gate(&mut self.job)?;
+            self.leader = begin::complete_start(&mut self.job)?;
         }
         let leader = self.job.state().phase.last_leader();
         self.processes.tree.leader = leader.map(|leader| leader.process);
