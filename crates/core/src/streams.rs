@@ -316,7 +316,7 @@ impl ReadBlock {
         let next = self.switches.partition_point(|it| it.offset <= offset);
         let begin = self.switches.get(next.checked_sub(1)?)?;
         let end = self.switches.get(next).map_or(self.end, |it| it.offset);
-        (offset < end).then(|| Run {
+        (offset < end).then_some(Run {
             stream: Some(begin.stream),
             range: begin.offset..end,
         })

@@ -56,7 +56,11 @@ fn runs_are_found_over_many_blocks() {
     let switches: Vec<Switch> = (0..20_000u64)
         .map(|number| Switch {
             offset: 7 + number * 50,
-            stream: if number % 2 == 0 { Stdout } else { Stderr },
+            stream: if number.is_multiple_of(2) {
+                Stdout
+            } else {
+                Stderr
+            },
         })
         .collect();
     let file = written(&switches, usize::MAX);

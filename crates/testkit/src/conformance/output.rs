@@ -39,6 +39,21 @@ pub const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "stdout_and_stderr_can_be_told_apart",
+        promise: "with `--streams split` each of the two is exact",
+        check: |world| {
+            let script = "for i in $(seq 1 500); do echo out $i; echo err $i >&2; done";
+            let (id, job) = run(world, &["--streams", "split"], script);
+            assert_eq!(job["output"]["bytes"], 2 * 3892, "{job}");
+            for word in ["out", "err"] {
+                let option = format!("--std{word}");
+                let found = world.outlive(&["log", &id, &option, "--raw", "--bytes", "0"]);
+                let lines = (1..=500).map(|n| format!("{word} {n}\n"));
+                assert_same_bytes(word, &found.bytes, lines.collect::<String>().as_bytes());
+            }
+        },
+    },
+    Case {
         name: "an_unfinished_last_line_is_kept",
         promise: "output that does not end in a newline is kept as it is",
         check: |world| {

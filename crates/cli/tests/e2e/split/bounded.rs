@@ -24,7 +24,7 @@ for n in range({count}):
 }
 
 fn line(number: u64) -> String {
-    let letter = if number % 2 == 0 { 'o' } else { 'e' };
+    let letter = if number.is_multiple_of(2) { 'o' } else { 'e' };
     format!("{letter}{number:06}\n")
 }
 

@@ -176,13 +176,18 @@ fn a_fast_writer_does_not_keep_the_other_stream_waiting() {
     let world = World::new();
     // A small bound makes the keeper take small strides. The line is soon dropped again, but it was seen.
     let options = ["--max-output", "64K", "--watch", "error"];
-    let script = "yes o & until [ -e \"$GO\" ]; do sleep 0.01; done; echo error >&2; exec sleep 60";
-    let id = start(&world, &options, script);
+    let line = "a line that is long enough for the keeper to read many of them ".repeat(8);
+    let script = format!(
+        "yes '{line}' & {WAITS} echo error >&2; until [ -e \"$GO.end\" ]; do sleep 0.02; done; \
+         kill $!; exit 3"
+    );
+    let id = start(&world, &options, &script);
     until("stdout is busy", || size(&world, &id) > 1 << 20);
     let_go(&world);
     until("stderr is taken", || {
         world.events(&id, "matched").len() == 1
     });
-    world.ok(&["stop", &id]);
+    fs::write(go(&world).with_extension("end"), "").unwrap();
+    assert_eq!(world.wait(&id)["exit_code"], 3);
     assert_nothing_is_left(&world, &id);
 }

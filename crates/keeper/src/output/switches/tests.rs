@@ -46,16 +46,24 @@ fn the_file_stays_short_while_the_middle_is_dropped() {
     let mut most = 0;
     for number in 0..60_000u64 {
         let offset = number * 10;
-        let stream = if number % 2 == 0 { Stdout } else { Stderr };
+        let stream = if number.is_multiple_of(2) {
+            Stdout
+        } else {
+            Stderr
+        };
         switches.add(offset, stream).expect("added");
-        if number % 100 == 0 && offset > 2 * KEPT {
+        if number.is_multiple_of(100) && offset > 2 * KEPT {
             switches.give_back(&(KEPT..offset - KEPT), Role::Keeper);
         }
         most = most.max(length(&job));
     }
     assert!(most < SMALL + 200, "{most}");
     for offset in [0, 15, KEPT - 1, 599_999, 599_989, 600_000 - KEPT] {
-        let expected = if offset / 10 % 2 == 0 { Stdout } else { Stderr };
+        let expected = if (offset / 10_u64).is_multiple_of(2) {
+            Stdout
+        } else {
+            Stderr
+        };
         assert_eq!(stream_at(&job, offset), Some(expected), "at {offset}");
     }
     assert!(!job.next_streams().exists());
