@@ -59,7 +59,7 @@ pub fn settle(job: &JobDir) -> io::Result<()> {
         .into_iter()
         .find(|group| group.controls == Controls::All);
     let scope = group.and_then(|group| group.directory.parent());
-    match scope.map(|scope| cgroup::enter_keepers(scope)) {
+    match scope.map(cgroup::enter_keepers) {
         Some(Ok(())) => Ok(()),
         _ => cgroup::settle_in_scope(),
     }
