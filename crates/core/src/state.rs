@@ -83,6 +83,10 @@ pub struct Kept {
 }
 
 /// How far a job has come.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a process has one state of each job that it looks at, and an idle keeper has no end"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     Unwritten,

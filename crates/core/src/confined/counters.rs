@@ -107,6 +107,7 @@ mod tests {
                 directory,
                 controls,
             }],
+            kills_before: 0,
         };
         (world, confined)
     }

@@ -245,11 +245,7 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
 pub(crate) fn complete_start(job: &mut KeptJob) -> io::Result<Leader> {
     match job.state().phase.clone() {
         Phase::Spawned(_) => pass_gate(job),
-        phase => find_leader(
-            None,
-            &job.ledger,
-            phase.leader().map(|leader| leader.process),
-        ),
+        phase => find_leader(None, job, phase.leader().map(|leader| leader.process)),
     }
 }
 
