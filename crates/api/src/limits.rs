@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// Memory of all its processes together, without swap. If they need more, the whole job is killed.
+    /// Memory of all its processes together, without swap. If they need more, the whole job is killed. 0 means no
+    /// limit, also where the configuration sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Processors' worth of time of all its processes together; 1.5 is one and a half processors.
@@ -103,7 +104,7 @@ impl Limits {
             Limits {
                 memory_bytes: Some(bytes),
                 ..
-            } if bytes < MIN_MEMORY => Err(BadLimit::Memory(bytes)),
+            } if (1..MIN_MEMORY).contains(&bytes) => Err(BadLimit::Memory(bytes)),
             Limits { pids: Some(0), .. } => Err(BadLimit::Pids),
             Limits {
                 nice: Some(nice), ..

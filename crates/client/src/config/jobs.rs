@@ -15,6 +15,8 @@ pub struct Defaults {
     pub plain: bool,
     /// For which ends its session is told.
     pub notify: Notify,
+    /// How much memory it may use; zero for no limit.
+    pub memory: u64,
 }
 
 /// What jobs inherit of the environment.
@@ -53,6 +55,7 @@ pub fn defaults(top: &mut Section<'_>) -> Result<Defaults, BadConfig> {
             }),
         })?;
         defaults.notify = notify.unwrap_or_default();
+        section.size("memory", &mut defaults.memory)?;
         section.finish()?;
     }
     Ok(defaults)

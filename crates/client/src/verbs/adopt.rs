@@ -77,6 +77,8 @@ fn spec(outlive: &Outlive, asked: Adopt, found: Adoptable) -> Result<Spec, Error
     run.task = asked.task;
     run.cwd = Some(found.directory.into());
     run.timeout = asked.timeout;
+    // The process runs already, where it was started.
+    run.limits.memory_bytes = Some(0);
     run.grace = asked.grace;
     run.notify = Some(asked.notify);
     run.on_end = asked.on_end;

@@ -35,7 +35,9 @@ impl LimitArgs {
 
 fn memory(text: &str) -> Result<u64, String> {
     match size(text).map_err(|error| error.to_string())? {
-        few @ ..MIN_MEMORY => Err(format!("{few} bytes is too small; give at least 1M")),
+        few @ 1..MIN_MEMORY => Err(format!(
+            "{few} bytes is too small; give at least 1M, or 0 for no limit"
+        )),
         size => Ok(size),
     }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod killed;
 mod memory;
 mod others;
+mod restarted;
 mod usage;
 mod without_groups;
 

@@ -12,6 +12,8 @@ use crate::home::outlive::Outlive;
 use crate::random;
 use crate::redact::redact;
 use outlive_api::job::Job;
+use outlive_api::limits::Limits;
+use outlive_api::request::BadSetting;
 use outlive_core::defaults::{self, milliseconds};
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
@@ -94,7 +96,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         log: asked.log,
         keep_awake,
         adopted: None,
-        limits: asked.limits,
+        limits: limits(asked.limits, &config)?,
     };
     refuse_nul(&spec)?;
     let habits = habits.into_iter();
@@ -104,6 +106,17 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         variables,
         notes,
     })
+}
+
+/// The limits with the configured one of memory, if the request does not say.
+fn limits(asked: Limits, config: &Config) -> Result<Limits, Error> {
+    let memory = asked.memory_bytes.unwrap_or(config.defaults.memory);
+    let limits = Limits {
+        memory_bytes: (memory > 0).then_some(memory),
+        ..asked
+    };
+    limits.check().map_err(BadSetting::Limit)?;
+    Ok(limits)
 }
 
 /// The watch, if the request contains one.
