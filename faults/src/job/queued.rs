@@ -20,10 +20,14 @@ pub const QUEUED: Kind = Kind {
 const BEFORE: &str = "before";
 const BEHIND: &str = "behind";
 
-/// Starts the job before it, which runs until the file `go` is there.
+/// Starts the job before it, which runs until the file `go` is there. If the job cannot be launched, nobody makes that
+/// file, so it also ends after some seconds.
 pub fn begin(world: &World) -> Result<(), String> {
     let go = world.path("go");
-    let script = format!("until [ -e '{}' ]; do sleep 0.01; done", go.display());
+    let script = format!(
+        "n=0; until [ -e '{}' ] || [ $n = 300 ]; do sleep 0.01; n=$((n + 1)); done",
+        go.display()
+    );
     let args = ["run", "--id", BEFORE, "--queue", "q:1", "--shell", &script];
     world.try_ok(&args).map(drop)
 }
