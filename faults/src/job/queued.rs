@@ -5,7 +5,7 @@ use outlive_testkit::waiting::try_until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// It waits until the job before it has ended. The job behind it must run after it, whatever happened to it.
+/// It waits until the job before it has ended. The job behind it must have its turn, whatever happened to it.
 pub const QUEUED: Kind = Kind {
     name: "queued",
     options: &["--queue", "q"],
@@ -42,21 +42,23 @@ fn hand_on(world: &World) -> Result<(), String> {
             return Err(format!("the job {id} of its queue: {outcome}"));
         }
     }
-    in_turn(world)?;
+    not_at_once(world)?;
     left_the_queue(world)
 }
 
-/// The job behind it began after it had ended, if it ran.
-fn in_turn(world: &World) -> Result<(), String> {
+/// It did not run beside the job behind it. If its launcher was killed, that one may have joined first.
+fn not_at_once(world: &World) -> Result<(), String> {
     let at = |id: &str, kind: &str| {
         let happened = !world.events(id, kind).is_empty();
         happened.then(|| world.boot_ms(id, kind))
     };
-    match (at(ID, "ended"), at(ID, "spawned"), at(BEHIND, "spawned")) {
-        (Some(ended), Some(_), Some(began)) if began < ended => Err(format!(
-            "the next job of the queue began {} ms early",
-            ended - began
-        )),
+    let times = |id| Some((at(id, "spawned")?, at(id, "ended")?));
+    match (times(ID), times(BEHIND)) {
+        (Some((began, ended)), Some((next_began, next_ended)))
+            if next_began < ended && began < next_ended =>
+        {
+            Err("two jobs of the queue ran at once".to_owned())
+        }
         _ => Ok(()),
     }
 }
