@@ -160,7 +160,7 @@ impl Keeper<'_> {
             return self.end_attempt(ended, next_at);
         }
         // If recording was tried before, the leader ended when that was first tried.
-        let why = self.not_restarted(&ended);
+        let last = self.last_attempt(&ended);
         let exited = Exited {
             at: self.end.see(clock::moment),
             rings: self.has_doorbells_for(&ended.outcome),
@@ -181,7 +181,7 @@ impl Keeper<'_> {
         let findable = self.pair.finding.done(directory, spec);
         self.write_stop();
         let recorded = synced
-            .record(findable, &mut self.job, &mut self.output, lingering, why)
+            .record(findable, &mut self.job, &mut self.output, lingering, last)
             .inspect_err(|error| self.end.could_not_record(error))?;
         self.end.record(KeptSince::TheEnd);
         self.job.release_lock();
