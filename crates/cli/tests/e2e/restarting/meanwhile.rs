@@ -11,8 +11,8 @@ use serde_json::Value;
 fn what_an_attempt_leaves_is_stopped_before_the_next_begins() {
     let world = World::new();
     let leaves = "echo start >> \"$RUNS\"; \
-        (trap 'echo late; echo gone >> \"$RUNS\"; exit 0' TERM; echo left; sleep 60 & wait) & \
-        until [ -e /proc/$!/stat ]; do :; done; sleep 0.2; exit 3";
+        (trap 'echo late; echo gone >> \"$RUNS\"; exit 0' TERM; echo left; : > \"$RUNS.$$\"; sleep 60 & wait) & \
+        until [ -e \"$RUNS.$$\" ]; do sleep 0.01; done; exit 3";
     start(&world, &["--restart", "on-failure:1"], leaves);
     world.wait("job");
     world.ok(&["stop", "job"]);
