@@ -26,6 +26,9 @@ pub struct End {
     /// The processes of the job that still ran when its leader ended.
     pub lingering: u32,
     pub usage: Option<Usage>,
+    /// Which attempt was the last, if it was not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
     /// Why no further attempt followed, if the job's rule for restarts does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_restarted: Option<String>,
@@ -57,6 +60,7 @@ impl End {
             dropped_bytes,
             lingering: 0,
             usage: None,
+            attempt: None,
             not_restarted: None,
         }
     }

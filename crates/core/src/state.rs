@@ -256,7 +256,7 @@ impl State {
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => {
                 let leader = phase.last_leader().copied();
                 self.end_seq = Some(self.seq);
-                self.over_in_pause();
+                self.attempts_are_over(end);
                 Phase::Ended {
                     leader,
                     at,

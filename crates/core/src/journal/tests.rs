@@ -43,6 +43,7 @@ fn life() -> Vec<Event> {
             output_complete: true,
             lingering: 0,
             usage: None,
+            attempt: None,
             not_restarted: None,
         }),
         Event::Closed {

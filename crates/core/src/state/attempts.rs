@@ -33,17 +33,10 @@ impl State {
 
     /// The number of the attempt that runs, or of the last one if none will follow or none has begun.
     pub fn attempt(&self) -> u32 {
-        let is_between = match &self.phase {
-            Phase::Backoff { .. } => true,
-            Phase::Ended { .. } => self
-                .attempts
-                .as_ref()
-                .is_some_and(|attempts| attempts.over_in_pause),
-            _ => false,
-        };
-        match is_between {
-            true => self.restarts(),
-            false => self.restarts() + 1,
+        match &self.phase {
+            Phase::Backoff { .. } => self.restarts(),
+            Phase::Ended { end, .. } => end.attempt.unwrap_or(self.restarts() + 1),
+            _ => self.restarts() + 1,
         }
     }
 
@@ -100,6 +93,7 @@ impl State {
             output_bytes,
             dropped_bytes,
             lingering: 0,
+            attempt: Some(attempts.last.number),
             not_restarted: (!is_stopped).then(|| why.to_owned()),
             ..attempts.last.end.clone()
         })
@@ -140,9 +134,10 @@ impl State {
         Phase::Spawned(leader)
     }
 
-    pub(super) fn over_in_pause(&mut self) {
-        if let (Phase::Backoff { .. }, Some(attempts)) = (&self.phase, &mut self.attempts) {
-            attempts.over_in_pause = true;
+    /// The job ends so. Where no attempt followed the last one, this repeats its end.
+    pub(super) fn attempts_are_over(&mut self, end: &End) {
+        if let Some(attempts) = &mut self.attempts {
+            attempts.over_in_pause = end.attempt == Some(attempts.last.number);
         }
     }
 }

@@ -162,6 +162,7 @@ fn end(code: i32) -> End {
         output_complete: true,
         lingering: 0,
         usage: None,
+        attempt: None,
         not_restarted: None,
     }
 }
@@ -365,6 +366,31 @@ fn every_attempt_of_a_journal_is_listed_with_its_output() {
         .map(|one| (one.number, one.exit_code, one.output.from, one.output.to))
         .collect();
     assert_eq!(listed, [(1, Some(3), 0, Some(20)), (2, Some(0), 20, None)]);
+}
+
+/// No process could be created for the second attempt. Or there was none, because somebody stopped the job.
+#[test]
+fn an_end_without_a_process_says_which_attempt_it_was() {
+    for (attempt, over_in_pause) in [(2, false), (1, true)] {
+        let mut records = after_a_failure(&[]);
+        let last = End {
+            attempt: Some(attempt),
+            ..end(3)
+        };
+        let seq = records.len() as u64 + 1;
+        let at = Moment::default();
+        let event = Event::Ended(last);
+        records.push(Record {
+            v: 1,
+            seq,
+            at,
+            event,
+        });
+        let state = folded(&records);
+        assert_eq!(state.attempt(), attempt);
+        let attempts = state.attempts.expect("one has ended");
+        assert_eq!(attempts.over_in_pause, over_in_pause);
+    }
 }
 
 /// A program that knows no attempts must not write to such a journal.

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::hooks::Hook;
 use crate::start::begin;
 use crate::start::leader::{Leader, LeaderEnd};
-use crate::supervise::ending::Exited;
+use crate::supervise::ending::{Exited, LastAttempt};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::stopping::Stop;
 use crate::supervise::tail::Tail;
@@ -33,12 +33,19 @@ impl Keeper<'_> {
         }
     }
 
-    /// Why no attempt follows, if the rule alone does not say it.
-    pub(super) fn not_restarted(&mut self, ended: &LeaderEnd) -> Option<String> {
-        match self.follows(ended)? {
-            Next::End { why } => why.map(str::to_owned),
-            Next::Attempt { .. } => None,
-        }
+    /// What the job's end says, if no attempt follows.
+    pub(super) fn last_attempt(&mut self, ended: &LeaderEnd) -> LastAttempt {
+        let why = match self.follows(ended) {
+            Some(Next::End { why }) => why.map(str::to_owned),
+            Some(Next::Attempt { .. }) | None => None,
+        };
+        let restarts = self.job.state().restarts();
+        let number = match self.leader {
+            Leader::Attempted(_) => restarts,
+            _ => restarts + 1,
+        };
+        let number = (restarts > 0).then_some(number);
+        LastAttempt { number, why }
     }
 
     /// What follows. `None` for a job that is not restarted.

@@ -164,7 +164,7 @@ impl Keeper<'_> {
         if let (Some(foreign), EndMoment::Seen) = (&self.processes.tree.foreign, ended.moment) {
             foreign.leader_ended(at.boot);
         }
-        let why = self.not_restarted(&ended);
+        let last = self.last_attempt(&ended);
         let exited = Exited {
             at,
             rings: self.has_doorbells_for(&ended.outcome),
@@ -185,7 +185,7 @@ impl Keeper<'_> {
         let findable = self.pair.finding.done(directory, spec);
         self.write_stop();
         let recorded = synced
-            .record(findable, &mut self.job, &mut self.output, lingering, why)
+            .record(findable, &mut self.job, &mut self.output, lingering, last)
             .inspect_err(|error| self.end.could_not_record(error))?;
         self.end.record(KeptSince::TheEnd);
         self.job.release_turns();

@@ -28,6 +28,15 @@ pub struct Exited {
     pub rings: bool,
 }
 
+/// What the end of a job says about its attempts.
+#[derive(Debug)]
+pub struct LastAttempt {
+    /// Which was the last, if not the first.
+    pub number: Option<u32>,
+    /// Why no other followed, if the rule for restarts does not say it.
+    pub why: Option<String>,
+}
+
 /// Everything that the leader wrote is in the output file.
 #[derive(Debug)]
 pub struct Drained(Exited);
@@ -71,12 +80,13 @@ impl Synced {
         job: &mut KeptJob,
         output: &mut Output,
         lingering: Option<u32>,
-        not_restarted: Option<String>,
+        last: LastAttempt,
     ) -> io::Result<Recorded> {
         let (at, rings) = (self.0.at, self.0.rings);
         let since = job.state().started();
         let end = End {
-            not_restarted,
+            attempt: last.number,
+            not_restarted: last.why,
             ..self.end(job, output, lingering, since)
         };
         let after = match (lingering, output.capture.feed()) {
@@ -115,6 +125,7 @@ impl Synced {
             output_complete: output.is_complete(),
             lingering: lingering.unwrap_or(0),
             usage: memory::completed(state, ended.usage),
+            attempt: None,
             not_restarted: None,
         }
     }

@@ -104,6 +104,7 @@ pub struct Args {
     /// Start the command when its turn in this queue comes: NAME, or NAME:N for N jobs at once
     queue: Option<String>,
     /// Start it after these jobs have ended: ids; ID:success to start it only if that job succeeded
+    #[serde(default)]
     after: Vec<String>,
     /// Run it again after it has ended: `on-failure`, `on-failure:N` (N times at most) or `always`
     restart: Option<String>,
