@@ -93,7 +93,8 @@ fn a_switch_without_a_byte_is_superseded() {
     for both in [false, true] {
         let world = World::new();
         // The keeper stops when it has written down that stderr comes first. Then there is more on both streams.
-        let script = format!("echo error >&2; {WAITS} echo out; {SAID} said 10; exit 7");
+        let script =
+            format!("echo error >&2; {WAITS} echo out; touch \"$GO.out\"; {SAID} said 10; exit 7");
         let args = [
             "run",
             "--id",
@@ -108,6 +109,9 @@ fn a_switch_without_a_byte_is_superseded() {
         world.until_keeper_stops("job");
         assert_eq!(world.output("job"), b"");
         let_go(&world);
+        until("there is more on both", || {
+            go(&world).with_extension("out").exists()
+        });
         match both {
             true => {
                 world.kill_both("job");
@@ -116,6 +120,8 @@ fn a_switch_without_a_byte_is_superseded() {
             false => world.kill_keeper("job"),
         }
         assert_eq!(world.wait("job")["outcome"], exited(7));
+        // The successor took stdout first, at the offset that its predecessor had written down for stderr.
+        assert_eq!(world.output("job"), b"out\nerror\n");
         assert_eq!(stream(&world, "job", "--stdout"), b"out\n");
         assert_eq!(stream(&world, "job", "--stderr"), b"error\n");
         assert_nothing_is_left(&world, "job");
