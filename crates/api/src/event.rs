@@ -3,6 +3,7 @@
 use crate::event_id::EventId;
 use crate::id::JobId;
 use crate::label::Label;
+use crate::labels::Labels;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,6 +58,10 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub task: Option<Label>,
+    /// The labels of the job.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
+    pub labels: Labels,
     /// When it happened.
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub at: Timestamp,

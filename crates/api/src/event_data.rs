@@ -89,10 +89,20 @@ pub struct Matched {
     pub line: String,
     /// Where it begins in the output.
     pub offset: u64,
-    /// Which pattern matched, counted from 0. `null` if there are only inverted ones.
+    /// Which pattern the last line matched, counted from 0. `null` if there are only inverted ones.
     pub pattern: Option<usize>,
+    /// The pattern as it was given. `null` if there are only inverted ones, or if a keeper of the first release
+    /// did not write it down.
+    #[serde(default)]
+    pub pattern_text: Option<String>,
     /// How many lines this event tells of.
     pub count: u64,
+    /// The newest of these lines, at most 20, the oldest of them first. Long ones are cut.
+    #[serde(default)]
+    pub lines: Vec<String>,
+    /// The lines were found in output from before the watch began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looked_back: bool,
 }
 
 /// `watch_disabled`

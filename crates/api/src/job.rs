@@ -1,5 +1,9 @@
 //! A job as every face shows it.
 
+mod details;
+
+pub use details::{Details, Told, ToldBy, ToldState};
+
 use crate::failure::Unreachable;
 use crate::id::JobId;
 use crate::input::InputKind;
@@ -39,7 +43,7 @@ pub struct Job {
     pub pty: bool,
     /// How far it has come.
     pub state: JobState,
-    /// The number of its first process while it runs. After that, another process may have the number.
+    /// The number of its first process. After its end, another process may have the number.
     #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub pid: Option<i32>,
     /// When it was started.
@@ -76,6 +80,9 @@ pub struct Job {
     pub input_kind: Option<InputKind>,
     /// Whether it is ready for use. Absent if it was started without a sign of readiness.
     pub ready: Option<bool>,
+    /// What it was asked for, and whether anybody knows of its end.
+    #[serde(flatten)]
+    pub details: Details,
     /// What it waits for before it can be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<WaitingFor>,
@@ -245,4 +252,24 @@ pub struct JobList {
     /// Running jobs first, then ended ones, the newest end first. `wait` and `stop` keep the order that was
     /// asked for.
     pub jobs: Vec<Job>,
+}
+
+/// Jobs with the ends of their outputs: what `list` with a preview answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JobViews {
+    /// Running jobs first, then ended ones, the newest end first.
+    pub jobs: Vec<JobView>,
+}
+
+/// A job and the end of its output, as much as was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JobTail {
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+    /// The end of its output as text, in whole lines if possible.
+    #[serde(default)]
+    pub tail: String,
 }

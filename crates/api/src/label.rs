@@ -68,6 +68,30 @@ impl Label {
     }
 }
 
+impl Label {
+    /// The label that this file name represents, if any.
+    pub fn of_file_name(name: &str) -> Option<Label> {
+        let mut bytes = Vec::with_capacity(name.len());
+        let mut rest = name.as_bytes();
+        while let [first, more @ ..] = rest {
+            rest = match (first, more) {
+                (b'%', [high, low, more @ ..]) => {
+                    let digits = [*high, *low];
+                    let digits = str::from_utf8(&digits).ok()?;
+                    bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                    more
+                }
+                (byte, more) => {
+                    bytes.push(*byte);
+                    more
+                }
+            };
+        }
+        let label = Label::parse(str::from_utf8(&bytes).ok()?).ok()?;
+        (label.file_name() == name).then_some(label)
+    }
+}
+
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -106,7 +130,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn other_files_are_no_labels() {
+        for name in ["", "a%2", "a%zz", "a%2F", ".hidden", "a b"] {
+            assert_eq!(Label::of_file_name(name), None, "{name}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_label_is_read_back_from_its_file_name(text in "\\PC{1,40}") {
+            if let Ok(label) = Label::parse(&text) {
+                prop_assert_eq!(Label::of_file_name(&label.file_name()), Some(label));
+            }
+        }
+
         #[test]
         fn two_labels_never_share_a_file(a in "\\PC{1,40}", b in "\\PC{1,40}") {
             if let (Ok(x), Ok(y)) = (Label::parse(&a), Label::parse(&b)) {

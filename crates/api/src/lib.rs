@@ -7,6 +7,7 @@
 //! | module | contains |
 //! |---|---|
 //! | [`id`], [`label`], [`event_id`], [`incarnation`] | names of jobs, sessions and events |
+//! | [`labels`] | pairs by which a caller finds its jobs again |
 //! | [`time`] | times and durations |
 //! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
@@ -39,6 +40,7 @@ pub mod input;
 pub mod job;
 pub mod key;
 pub mod label;
+pub mod labels;
 pub mod log;
 pub mod notify;
 pub mod os_text;

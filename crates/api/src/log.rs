@@ -1,6 +1,7 @@
 //! Output as every face shows it.
 
 use crate::id::JobId;
+use crate::job::JobState;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -62,6 +63,14 @@ pub struct LogPage {
     /// What was left out of the part.
     #[serde(flatten)]
     pub omitted: Omitted,
+    /// How far the job had come when its output was read.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
+    pub state: Option<JobState>,
+    /// The number that a shell would give for its end. `null` while it runs, and if the outcome is unknown.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
+    pub exit_code: Option<i32>,
 }
 
 /// Where a part of an output is.

@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::event_id::EventId;
 use crate::failure::Failure;
 use crate::id::JobId;
-use crate::job::Job;
+use crate::job::{Job, JobTail};
 use crate::notify::RingsOn;
 use crate::os_text::OsText;
 use crate::signal::Signal;
@@ -34,7 +34,29 @@ pub struct StopReply {
     pub failed: Vec<StopFailure>,
 }
 
-/// A job that could not be stopped.
+/// What `signal` answers for several jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SignalsReply {
+    /// One answer for each job that was reached.
+    pub signals: Vec<SignalReply>,
+    /// The jobs that could not be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<StopFailure>,
+}
+
+/// What `wait` with a tail answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitTailReply {
+    /// The jobs, in the order asked for, whether they have ended or not.
+    pub jobs: Vec<JobTail>,
+    /// What came, if there is more to say of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+}
+
+/// A job that could not be stopped or signalled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopFailure {

@@ -6,6 +6,8 @@
 //! | `list` | [`Filter`] |
 //! | `show` | [`ForJob`]`<`[`Show`]`>` |
 //! | `log` | [`ForJob`]`<`[`Log`]`>` |
+//! | `watch` | [`ForJobs`]`<`[`ChangeWatch`]`>` |
+//! | `label` | [`ForJobs`]`<`[`ChangeLabels`]`>` |
 //! | `wait` | [`ForJobs`]`<`[`Wait`]`>` |
 //! | `stop` | [`ForJobs`]`<`[`Stop`]`>` |
 //! | `signal` | [`ForJob`]`<`[`SendSignal`]`>` |
@@ -28,10 +30,12 @@ mod log;
 mod post;
 mod prune;
 mod run;
+mod selector;
 mod send;
 mod session;
 mod stop;
 mod wait;
+mod watch;
 
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
@@ -39,10 +43,12 @@ pub use log::{Log, LogForm, Part};
 pub use post::NewPost;
 pub use prune::Prune;
 pub use run::{BadSetting, Command, Namesake, Run};
+pub use selector::Selector;
 pub use send::Send;
 pub use session::{EndSession, Running, Waiting};
 pub use stop::Stop;
 pub use wait::{Until, Wait, WaitFor};
+pub use watch::{ChangeLabels, ChangeWatch};
 
 use crate::id::JobId;
 use crate::label::Label;
@@ -68,7 +74,11 @@ pub struct ForJob<R> {
 #[serde(deny_unknown_fields)]
 pub struct ForJobs<R> {
     /// The jobs. The reply has them in this order.
+    #[serde(default)]
     pub jobs: Vec<JobId>,
+    /// Also all jobs that this selects and that run, or that have left processes behind.
+    #[serde(default)]
+    pub select: Option<Selector>,
     /// What the verb takes besides.
     #[serde(flatten)]
     pub request: R,

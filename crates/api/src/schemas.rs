@@ -2,11 +2,11 @@
 
 use crate::event::{Event, EventKind, Events};
 use crate::failure::{ErrorCode, ErrorReply};
-use crate::job::{Job, JobList, JobView};
+use crate::job::{Job, JobList, JobView, JobViews};
 use crate::log::{LogLine, LogPage, LogPiece, Screen};
 use crate::request::{
-    Ack, Attach, EndSession, Filter, ForJob, ForJobs, ForSession, Log, NewPost, Prune, Run, Send,
-    SendSignal, Show, Stop, Take, Wait,
+    Ack, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs, ForSession, Log,
+    NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
 };
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;
@@ -31,13 +31,16 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<Job>("job"),
         reply::<JobView>("job_view"),
         reply::<JobList>("job_list"),
+        reply::<JobViews>("job_views"),
         reply::<LogPage>("log_page"),
         reply::<LogLine>("log_line"),
         reply::<LogPiece>("log_piece"),
         reply::<Screen>("screen"),
         reply::<reply::WaitReply>("wait_reply"),
         reply::<reply::StopReply>("stop_reply"),
+        reply::<reply::WaitTailReply>("wait_tail_reply"),
         reply::<reply::SignalReply>("signal_reply"),
+        reply::<reply::SignalsReply>("signals_reply"),
         reply::<reply::SendReply>("send_reply"),
         reply::<reply::ResizeReply>("resize_reply"),
         reply::<reply::PostReply>("post_reply"),
@@ -60,6 +63,8 @@ pub fn requests() -> Vec<NamedSchema> {
         request::<ForJob<Show>, Show>("show_request"),
         request::<ForJob<Log>, Log>("log_request"),
         request::<ForJobs<Wait>, Wait>("wait_request"),
+        request::<ForJobs<ChangeWatch>, ChangeWatch>("watch_request"),
+        request::<ForJobs<ChangeLabels>, ChangeLabels>("label_request"),
         request::<ForJobs<Stop>, Stop>("stop_request"),
         request::<ForJob<SendSignal>, SendSignal>("signal_request"),
         request::<ForJob<Send>, Send>("send_request"),

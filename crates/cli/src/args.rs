@@ -5,8 +5,8 @@
 //! notice that.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, doorbell, hook, inbox, list, log, man, mcp, post,
-    prune, resize, run, send, session, setup, show, signal, stop, wait,
+    self, attach, completions, detach, doctor, doorbell, hook, inbox, label, list, log, man, mcp,
+    post, prune, resize, run, send, session, setup, show, signal, stop, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -53,6 +53,8 @@ pub enum Command {
     Show(show::Args),
     Log(log::Args),
     Wait(wait::Args),
+    Watch(watch::Args),
+    Label(label::Args),
     #[command(visible_alias = "kill")]
     Stop(stop::Args),
     Signal(signal::Args),
@@ -119,6 +121,8 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Show(args) => commands::show::run(context, args),
         Command::Log(args) => commands::log::run(context, args),
         Command::Wait(args) => commands::wait::run(context, args),
+        Command::Watch(args) => commands::watch::run(context, args),
+        Command::Label(args) => commands::label::run(context, args),
         Command::Stop(args) => commands::stop::run(context, args),
         Command::Signal(args) => commands::signal::run(context, args),
         Command::Send(args) => commands::send::run(context, args),

@@ -109,6 +109,8 @@ pub enum Failure {
     Outlive(Error),
     /// The arguments are valid one by one, but not together or not in this situation.
     Usage(&'static str),
+    /// The text of an argument cannot be used.
+    BadValue(String),
     Doorbell(outlive_doorbell::Error),
     Setup(outlive_kit::Error),
     /// The output could not be written.
@@ -124,7 +126,7 @@ impl Failure {
         match self {
             Failure::Outlive(error) if error.is_no_such_job() => Exit::NoSuchJob,
             Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
-            Failure::Usage(_) => Exit::Usage,
+            Failure::Usage(_) | Failure::BadValue(_) => Exit::Usage,
             Failure::Doorbell(error) if error.is_bad_input() => Exit::Usage,
             Failure::Setup(error) if error.is_bad_input() => Exit::Usage,
             // The reader closed the pipe because it has read enough.
@@ -148,7 +150,7 @@ impl Failure {
     fn for_programs(&self) -> failure::Failure {
         let code = match self {
             Failure::Outlive(error) => return hints::failure(error),
-            Failure::Usage(_) => ErrorCode::BadInput,
+            Failure::Usage(_) | Failure::BadValue(_) => ErrorCode::BadInput,
             Failure::Doorbell(error) => error.code(),
             Failure::Setup(error) => error.code(),
             Failure::Output(_) | Failure::Unread(_) | Failure::Server(_) => ErrorCode::Failed,
@@ -191,6 +193,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Outlive(error) => f.write_str(&hints::with_hint(error)),
             Failure::Usage(reason) => f.write_str(reason),
+            Failure::BadValue(reason) => f.write_str(reason),
             Failure::Doorbell(error) => error.fmt(f),
             Failure::Setup(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),

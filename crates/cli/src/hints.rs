@@ -12,6 +12,10 @@ pub fn hint(error: &Error) -> Option<String> {
     let hint = match error {
         Error::NoSuchJob(_) => "`outlive list --limit all` shows every job",
         Error::NamedElsewhere { .. } => "use its id, or set OUTLIVE_SESSION",
+        Error::NothingSelected => {
+            "`outlive list --json` shows the session, the task and the labels of each job"
+        }
+        Error::OldKeeper(_) => "it can be changed when it is started again with this release",
         Error::NoSuchEvent(_) | Error::BadEventId(_) => "`outlive inbox --peek` shows what waits",
         Error::NoSuchSession(_) => {
             "`outlive list --limit all --json` shows the session of each job"
@@ -48,7 +52,11 @@ pub fn hint(error: &Error) -> Option<String> {
 fn never_comes(what: WaitFor) -> Option<String> {
     let option = match what {
         WaitFor::Ready => "--ready",
-        WaitFor::Match => "--watch",
+        WaitFor::Match => {
+            return Some(
+                "start it with --watch, or give it a watch with `outlive watch`".to_owned(),
+            );
+        }
         WaitFor::Quiet => "--quiet-after",
         WaitFor::End | WaitFor::Input => return None,
     };

@@ -1,9 +1,10 @@
 //! Jobs as lines and tables.
 
 use outlive::api::job::JobView;
+use outlive::api::job::{Told, ToldBy, ToldState};
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
-use outlive::{Job, count, visible};
+use outlive::{Job, Notify, Pattern, count, visible};
 
 /// One line that says how a job is or how it ended.
 pub fn line(job: &Job) -> String {
@@ -12,8 +13,27 @@ pub fn line(job: &Job) -> String {
 
 /// A table of jobs; empty text for none.
 pub fn table(jobs: &[Job]) -> String {
+    lines_of_table(jobs).concat()
+}
+
+/// The same, each job with the end of its output below it.
+pub fn table_with_previews(views: &[JobView]) -> String {
+    let jobs: Vec<Job> = views.iter().map(|view| view.job.clone()).collect();
+    let mut lines = lines_of_table(&jobs).into_iter();
+    let mut text = lines.next().unwrap_or_default();
+    for (line, view) in lines.zip(views) {
+        text.push_str(&line);
+        for line in view.preview.lines() {
+            text.push_str(&format!("    {line}\n"));
+        }
+    }
+    text
+}
+
+/// The heading and a line for each job; nothing for no job.
+fn lines_of_table(jobs: &[Job]) -> Vec<String> {
     if jobs.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let mut rows = vec![["ID", "STATE", "TIME", "OUTPUT", "NAME", "COMMAND"].map(str::to_owned)];
     rows.extend(jobs.iter().map(|job| {
@@ -60,6 +80,9 @@ pub fn details(view: &JobView) -> String {
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));
     add("task", job.task.as_ref().map(ToString::to_string));
+    if !job.details.labels.is_empty() {
+        add("labels", Some(labels(job).replace('\n', ", ")));
+    }
     add("pid", job.pid.map(|pid| pid.to_string()));
     add("started", job.started_at.map(|at| at.to_string()));
     let ready = |ready| if ready { "yes" } else { "not yet" };
@@ -72,8 +95,15 @@ pub fn details(view: &JobView) -> String {
         },
     );
     let of_watch = |lines| format!("{} reported", count(lines, "line"));
+    if job.details.watch.is_some() {
+        add("watch", Some(watch(job)));
+    }
     add("matches", job.matches.map(of_watch));
+    let timeout = job.details.timeout_ms;
+    add("timeout", timeout.map(|time| words::span(time)));
+    add("notify", notify(job));
     add("ended", job.ended_at.map(|at| at.to_string()));
+    add("told", job.details.told.as_ref().map(told));
     add("asked by", job.ended_by_detail.clone());
     add(
         "used",
@@ -114,4 +144,58 @@ pub fn details(view: &JobView) -> String {
         text.push_str(preview);
     }
     text
+}
+
+/// The labels of a job, one per line.
+pub fn labels(job: &Job) -> String {
+    let pairs = job.details.labels.iter();
+    let pairs = pairs.map(|(key, value)| visible(&format!("{key}={value}")).into_owned());
+    pairs.collect::<Vec<_>>().join("\n")
+}
+
+/// What a job is watched for, one pattern per line, and how long.
+pub fn watch(job: &Job) -> String {
+    let Some(watch) = &job.details.watch else {
+        return "nothing is watched for".to_owned();
+    };
+    let shown = watch.patterns.iter().map(|pattern| {
+        let (kind, source) = match pattern {
+            Pattern::Text(source) => ("text", source),
+            Pattern::Regex(source) => ("regex", source),
+            Pattern::NotText(source) => ("not text", source),
+            Pattern::NotRegex(source) => ("not regex", source),
+        };
+        visible(&format!("{kind} {source:?}")).into_owned()
+    });
+    let limit = watch
+        .limit
+        .map(|limit| format!("at most {}", count(limit, "match")));
+    shown.chain(limit).collect::<Vec<_>>().join("\n")
+}
+
+/// Which ends are reported, unless all are.
+fn notify(job: &Job) -> Option<String> {
+    match job.details.notify {
+        Notify::End => None,
+        Notify::Failure => Some("only of a failure".to_owned()),
+        Notify::Never => Some("never".to_owned()),
+    }
+}
+
+fn told(told: &Told) -> String {
+    let how = match (told.state, told.by) {
+        (ToldState::Waiting, _) => "not yet; it waits in the inbox",
+        (ToldState::Claimed, _) => "not yet; it is being delivered",
+        (ToldState::Delivered, _) => "delivered, not acknowledged",
+        (ToldState::Handed, _) => "handed to an agent that has not shown that it read it",
+        (ToldState::Dropped, _) => "never; it was dropped",
+        (ToldState::Told, Some(ToldBy::Wait)) => "yes, by waiting",
+        (ToldState::Told, Some(ToldBy::Log)) => "yes, with the whole output",
+        (ToldState::Told, Some(ToldBy::Asked)) => "yes, in an answer",
+        (ToldState::Told, Some(ToldBy::Inbox) | None) => "yes, through the inbox",
+    };
+    match told.at {
+        Some(at) => format!("{how} ({at})"),
+        None => how.to_owned(),
+    }
 }

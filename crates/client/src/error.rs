@@ -143,6 +143,12 @@ pub enum Error {
     /// The keeper of the job does not answer.
     #[error("the keeper of job {0} does not answer; it may be suspended")]
     NoAnswer(JobId),
+    /// The keeper of the job is of a release that cannot change a running job.
+    #[error("the keeper of job {0} is of an earlier release, which cannot change a running job")]
+    OldKeeper(JobId),
+    /// No job is selected.
+    #[error("no running job is selected")]
+    NothingSelected,
     /// The job may run on another host, so it cannot be reached from here.
     #[error("job {id} is {reason}")]
     Unreachable {
@@ -235,7 +241,9 @@ impl Error {
     /// What went wrong, for programs: the code of the contract.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Error::NoSuchJob(_) | Error::NamedElsewhere { .. } => ErrorCode::NoSuchJob,
+            Error::NoSuchJob(_) | Error::NamedElsewhere { .. } | Error::NothingSelected => {
+                ErrorCode::NoSuchJob
+            }
             Error::NameTaken(_) => ErrorCode::NameTaken,
             Error::NoSuchEvent(_) => ErrorCode::NoSuchEvent,
             Error::Ambiguous { .. } => ErrorCode::Ambiguous,
@@ -269,6 +277,7 @@ impl Error {
             Error::Refused { .. }
             | Error::NotResizable(_)
             | Error::ReadsNothing(_)
+            | Error::OldKeeper(_)
             | Error::NoKeys(_) => ErrorCode::Refused,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
@@ -311,6 +320,7 @@ impl Error {
         matches!(
             self,
             Error::NoSuchJob(_)
+                | Error::NothingSelected
                 | Error::NamedElsewhere { .. }
                 | Error::Ambiguous { .. }
                 | Error::NoSuchEvent(_)

@@ -14,6 +14,7 @@
 pub(crate) mod answering;
 mod delivery;
 mod event;
+mod everyone;
 mod look;
 #[cfg(test)]
 mod model;
@@ -26,6 +27,7 @@ mod wake_up;
 
 pub use delivery::{Claim, Delivery};
 pub use event::{BadEventId, EventId, ack_command, last_words};
+pub use everyone::ack_of_any_session;
 pub use receipt::{Receipt, all_told};
 pub(crate) use source::{Item, Origin, Source};
 pub(crate) use wake_up::{WakeUp, remove_unread, wake};

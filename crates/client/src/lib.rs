@@ -30,7 +30,7 @@
 //! |---|---|
 //! | start a job | [`Outlive::run`] with a [`Run`] |
 //! | find it again | [`Outlive::job`], [`Outlive::list`] |
-//! | wait, stop, send, read its output | the methods of [`JobHandle`] |
+//! | wait, stop, send, read its output, change its watch or labels | the methods of [`JobHandle`] |
 //! | be told of ends and other events | [`Outlive::inbox`], then [`inbox::Inbox::next`] |
 //! | say who calls | [`Outlive::called_by`], [`Run::session`] |
 //! | look without being told | [`Outlive::only_looking`] |
@@ -84,8 +84,9 @@ pub use jobs::hold::Hold;
 pub use outlive_api as api;
 pub use outlive_api::job::{Job, JobState};
 pub use outlive_api::key as keys;
+pub use outlive_api::labels::{self, LabelFilter, Labels};
 pub use outlive_api::log::Cursor;
-pub use outlive_api::request::Namesake;
+pub use outlive_api::request::{ChangeLabels, ChangeWatch, Namesake, Selector};
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;

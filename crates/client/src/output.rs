@@ -240,6 +240,8 @@ impl Output {
                     .collect(),
                 next_cursor: Cursor(range.end),
             },
+            state: None,
+            exit_code: None,
             omitted: Omitted {
                 lines: viewed.omitted_lines,
                 from_line: viewed

@@ -5,12 +5,12 @@
 use crate::error::Error;
 use crate::random;
 use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, WaitingFor};
-use outlive_core::Label;
 use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::units::{show_duration, show_size};
 pub use outlive_core::words::{agree, count};
 use outlive_core::words::{awaited, left_running};
+use outlive_core::{Label, Millis};
 
 /// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
 pub fn outcome(job: &Job) -> String {
@@ -50,6 +50,11 @@ fn cause(by: EndedBy) -> &'static str {
 pub fn duration(job: &Job) -> String {
     job.duration_ms
         .map_or_else(|| "-".to_owned(), |ms| show_duration(ms.into()))
+}
+
+/// A length of time.
+pub fn span(time: Millis) -> String {
+    show_duration(time.into())
 }
 
 /// The state of a job in a few words: outcome or state, time, and what is special about it.

@@ -5,10 +5,12 @@
 //! gone: the journal tells what happened to the job, and a new connection reaches the current keeper.
 //! So every request must be safe to repeat.
 
+use crate::change::{ChangeLabels, ChangeWatch};
 use crate::label::Label;
 use crate::os_text::OsText;
 use crate::signal::Signal;
 use crate::spec::Size;
+use crate::watch::Watch;
 pub use outlive_api::input::{BadWriteId, InputKind, WriteId};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,22 @@ pub enum Request {
     Resize { size: Size },
     /// Answer when a process of the job waits for input.
     AwaitInput,
+    /// Change watches, `notify` or labels; answer when the journal says so. Keepers of earlier releases refuse it.
+    Change(Change),
+}
+
+/// What to change of a job that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    #[serde(default, skip_serializing_if = "ChangeWatch::is_empty")]
+    pub watch: ChangeWatch,
+    /// The rules of a watch that begins, which has no patterns.
+    pub usual: Watch,
+    #[serde(default, skip_serializing_if = "ChangeLabels::is_empty")]
+    pub labels: ChangeLabels,
+    /// The session that sent the request.
+    #[serde(default)]
+    pub session: Option<Label>,
 }
 
 /// One piece of input.
@@ -79,6 +97,8 @@ pub enum Reply {
         repeated: bool,
     },
     Resized,
+    /// The journal has the change, or it was so already.
+    Changed,
     InputAwaited {
         awaiting: InputKind,
     },
@@ -91,6 +111,9 @@ pub enum Reply {
 pub const READS_NOTHING: &str = "it reads from nothing";
 /// Why a keeper refuses to resize the terminal of a job that has none. Earlier keepers say more after it.
 pub const NO_TERMINAL: &str = "it has no terminal";
+
+/// How a keeper refuses a request that only later releases know. It says more after it.
+pub const UNKNOWN_REQUEST: &str = "not a request this keeper knows";
 
 /// The most data in one write. Longer input is sent in pieces.
 pub const MAX_DATA: usize = 128 * 1024;

@@ -1,5 +1,6 @@
 //! The events of a job: each is one line of its journal.
 
+use crate::change::Changed;
 use crate::clocks::{BootTime, WallTime};
 use crate::control::InputKind;
 use crate::host::Host;
@@ -118,6 +119,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,
     },
+    /// Watches, `notify` or labels were changed. Releases before this one skip the line.
+    Changed(Box<Changed>),
     /// A doorbell rang, or failed to ring.
     Rung {
         doorbell: String,
@@ -170,6 +173,15 @@ pub struct Matched {
     pub count: u64,
     /// The newest of these lines.
     pub last: Match,
+    /// The text of the pattern that the last line matched. Releases before this one did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The newest of these lines, the oldest first, if there is more than one. Long ones are cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
+    /// They were found in output from before the watch began.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub looked_back: bool,
     /// Where the keeper would have resumed its watch, in a format only keepers read.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub resume: Value,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`spec`] | the request that made a job; written once |
 //! | [`event`] | the events of a job; each is one line of its journal |
+//! | [`change`] | what was asked for after the start |
 //! | [`state`] | the state that follows from the events: one pure function |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`ending`] | records the end of a job in an order that survives a crash |
@@ -39,6 +40,7 @@
 pub mod bound;
 pub mod breaker;
 pub mod by_line;
+pub mod change;
 pub mod clocks;
 pub mod control;
 pub mod doorbell;
@@ -67,7 +69,9 @@ pub mod units;
 pub mod watch;
 pub mod words;
 
-pub use outlive_api::{defaults, event_id, id, incarnation, label, os_text, ready, signal, time};
+pub use outlive_api::{
+    defaults, event_id, id, incarnation, label, labels, os_text, ready, signal, time,
+};
 
 pub use clocks::{BootTime, WallTime};
 pub use control::{Reply, Request};

@@ -39,6 +39,7 @@ pub fn kind_of(event: &Event) -> Option<EventKind> {
         | Event::Gap { .. }
         | Event::Resized { .. }
         | Event::LogBase { .. }
+        | Event::Changed(_)
         | Event::Rung { .. }
         | Event::Closed { .. } => return None,
     })
@@ -62,9 +63,9 @@ pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
     });
     let Noticed { state, notices } = &mut noticed;
     notices.retain(|notice| match &notice.event {
-        Event::Ended(end) => is_end_told(spec, end, state.signs.watch_disabled),
+        Event::Ended(end) => is_end_told(spec, state.notify(spec), end, state.signs.end_promised),
         // If success is not told, what happens after the success is not told either.
-        Event::LingeringEnded(_) => spec.session.is_some() && spec.notify == Notify::End,
+        Event::LingeringEnded(_) => spec.session.is_some() && state.notify(spec) == Notify::End,
         _ => true,
     });
     noticed
@@ -80,8 +81,8 @@ fn notice(record: &Record) -> Notice {
 
 /// Whether the session is told about this end. A watch that turned itself off promised a notice
 /// (`promised`).
-pub fn is_end_told(spec: &Spec, end: &End, promised: bool) -> bool {
-    let wanted = match spec.notify {
+pub fn is_end_told(spec: &Spec, notify: Notify, end: &End, promised: bool) -> bool {
+    let wanted = match notify {
         Notify::End => true,
         Notify::Failure => promised || !end.outcome.is_success(),
         Notify::Never => promised,

@@ -10,6 +10,7 @@ use crate::event_id::EventId;
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
 use crate::label::Label;
+use crate::labels::Labels;
 use crate::os_text::OsText;
 use crate::ready::Ready;
 use crate::watch::Watch;
@@ -36,8 +37,11 @@ pub struct Spec {
     pub session: Option<Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Label>,
+    /// As it was started with: see [`crate::State::labels`].
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     pub place: String,
-    /// The command as a person would write it.
+    /// The command as a person would write it, or the text that the caller gave in its place.
     pub command: String,
     /// The command with everything that looks like a credential removed. Set only if it differs and a
     /// doorbell receives it: keepers ring the doorbells, but cannot redact.
@@ -54,8 +58,9 @@ pub struct Spec {
     /// How many bytes of output are kept; `None` keeps everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
+    /// As it was started with: see [`crate::State::notify`].
     pub notify: Notify,
-    /// Which lines of the output are told while it runs.
+    /// Which lines of the output are told while it runs, as it was started: see [`crate::State::watch`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
     #[serde(default)]

@@ -9,6 +9,7 @@
 //! ```
 //! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
+use crate::change::Changed;
 use crate::clocks::BootTime;
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
@@ -42,6 +43,8 @@ pub struct State {
     /// Later sizes of the terminal, each with the output offset from which it applies.
     pub sizes: Vec<(u64, Size)>,
     pub signs: Signs,
+    /// What was asked for after the start.
+    pub changed: Option<Box<Changed>>,
     /// The sequence number of the event that ended the job.
     pub end_seq: Option<u64>,
     /// When the processes that it left running had ended.
@@ -168,6 +171,7 @@ impl Default for State {
             log_base: None,
             sizes: Vec::new(),
             signs: Signs::default(),
+            changed: None,
             end_seq: None,
             lingering_ended: None,
             early_stop: None,
@@ -285,6 +289,11 @@ impl State {
                     offset: *offset,
                     from: *from,
                 });
+                return Applied::Changed;
+            }
+            (Event::Changed(changed), _) => {
+                self.signs.rewatched(changed);
+                self.changed.get_or_insert_default().merge(changed);
                 return Applied::Changed;
             }
             (

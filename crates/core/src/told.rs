@@ -159,6 +159,8 @@ pub struct Delivery {
     /// The agent that has it and has not yet shown that it read it.
     pub handed: Option<Handed>,
     pub settled: Option<Settled>,
+    /// When it was settled, claimed or delivered last.
+    pub since: Option<Moment>,
     /// When its session last saw it in passing.
     shown: Option<BootMoment>,
 }
@@ -241,6 +243,9 @@ impl Told {
         }
         for seq in &line.seqs {
             let delivery = self.events.entry(*seq).or_default();
+            if delivery.settled.is_none() && !matches!(line.note, Note::Shown) {
+                delivery.since = Some(line.when.at);
+            }
             match &line.note {
                 Note::Claimed { most, .. } if delivery.attempts < *most => {
                     delivery.claim(line, is_gone);

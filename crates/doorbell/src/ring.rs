@@ -49,6 +49,7 @@ pub fn sample(name: &str) -> Vec<u8> {
         job,
         session: None,
         task: None,
+        labels: outlive::Labels::new(),
         at: Timestamp::from_unix_ms(now),
         attempt: 0,
         last: None,

@@ -34,6 +34,10 @@ pub enum Hook {
     InputEnded,
     /// A sign of the job is journaled.
     Noticed,
+    /// A change of watches or labels is asked for, and not journaled yet.
+    ChangeAsked,
+    /// The change is journaled, but the client has not been told.
+    ChangeWritten,
     StopAsked,
     StopWritten,
     Terminated,

@@ -6,7 +6,7 @@ use crate::reply::Refused;
 use crate::tasks::PolledTasks;
 use outlive::inbox::Inbox;
 use outlive::units::MAX_DURATION;
-use outlive::verbs::list::{self, Filter};
+use outlive::verbs::list::{self, Filter, Selector};
 use outlive::verbs::show;
 use outlive::{Error, Job, JobId, Label, Outlive};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -114,9 +114,12 @@ impl Call {
     /// The jobs that this call may see.
     pub fn list(&self, state: list::StateFilter, limit: usize) -> Result<Vec<Job>, Error> {
         let filter = Filter {
-            session: match self.scope {
-                Scope::Session => Some(self.session.clone()),
-                Scope::Everything => None,
+            select: Selector {
+                session: match self.scope {
+                    Scope::Session => Some(self.session.clone()),
+                    Scope::Everything => None,
+                },
+                ..Selector::default()
             },
             state,
             limit,

@@ -1,6 +1,7 @@
 //! `inbox`
 
 use crate::event_id::EventId;
+use crate::id::JobId;
 #[cfg(feature = "schema")]
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub struct Selection {
 pub struct Ack {
     /// These events.
     pub events: Vec<EventId>,
+    /// Every event so far of these jobs and posts.
+    pub jobs: Vec<JobId>,
     /// Every event that was delivered and not acknowledged.
     pub delivered: bool,
 }

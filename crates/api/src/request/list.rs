@@ -1,31 +1,37 @@
 //! `list`
 
 use crate::defaults::LIST_ENDED;
-use crate::label::Label;
+use crate::request::Selector;
+#[cfg(feature = "schema")]
+use crate::time::Millis;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Which jobs to list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// Only jobs of this session.
-    pub session: Option<Label>,
-    /// Only jobs of this task.
-    pub task: Option<Label>,
+    /// Only jobs that this selects.
+    #[serde(flatten)]
+    pub select: Selector,
     /// Only jobs in this state.
     pub state: StateFilter,
     /// At most this many ended ones.
     pub limit: usize,
+    /// Only jobs that ended longer ago than this, and running ones that were started longer ago.
+    #[serde(rename = "older_than_ms", with = "crate::time::optional_ms")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
+    pub older_than: Option<Duration>,
 }
 
 impl Default for Filter {
     fn default() -> Filter {
         Filter {
-            session: None,
-            task: None,
+            select: Selector::default(),
             state: StateFilter::All,
             limit: LIST_ENDED,
+            older_than: None,
         }
     }
 }

@@ -1,15 +1,19 @@
 //! `prune`
 
+use crate::request::Selector;
 #[cfg(feature = "schema")]
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Which ended jobs to remove. A job is removed if any of these conditions holds.
+/// Which ended jobs to remove. A selected job is removed if any of the other conditions holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Prune {
+    /// Only jobs that this selects, as if there were no others. Then no posts are removed.
+    #[serde(flatten)]
+    pub select: Selector,
     /// Jobs that ended longer ago than this.
     #[serde(rename = "older_than_ms", with = "crate::time::optional_ms")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]

@@ -3,10 +3,13 @@
 //! A request contains only what the caller set. The verb fills in the rest from the user's configuration and the
 //! [defaults](crate::defaults), so every caller gets the same.
 
+mod marks;
+
 use crate::defaults::{MAX_PATTERNS, MIN_OUTPUT};
 use crate::id::JobId;
 use crate::input::Input;
 use crate::label::{BadLabel, Label};
+use crate::labels::{self, BadLabels, Labels};
 use crate::notify::{Leftovers, Notify};
 use crate::os_text::OsText;
 use crate::ready::{BadReady, Ready};
@@ -65,6 +68,12 @@ pub struct Run {
     /// The unit of work it belongs to.
     #[serde(default)]
     pub task: Option<Label>,
+    /// Pairs by which whoever starts it finds it again.
+    #[serde(default)]
+    pub labels: Labels,
+    /// The command as it is shown, in place of the real one.
+    #[serde(default)]
+    pub shown_as: Option<String>,
     /// The directory to run it in; without one, that of this process.
     #[serde(default)]
     pub cwd: Option<OsText>,
@@ -154,6 +163,18 @@ pub enum BadSetting {
     /// A limit or a time that is 0.
     #[error("{0} must be more than 0")]
     Zero(&'static str),
+    /// A label, or too many of them.
+    #[error(transparent)]
+    Labels(#[from] BadLabels),
+    /// A pattern without text would match every line.
+    #[error("a pattern to watch for must not be empty")]
+    EmptyPattern,
+    /// Looking back for nothing.
+    #[error("there is no pattern to look for in the output that is kept; give one")]
+    NothingToLookFor,
+    /// A command that would be shown as nothing.
+    #[error("the text to show in place of the command must not be empty")]
+    EmptyShownAs,
     /// More patterns than a keeper can look for.
     #[error(
         "{0} patterns are too many to watch for; give at most {MAX_PATTERNS}, or join some to one regular expression"
@@ -184,6 +205,8 @@ impl Run {
             namesake: Namesake::Refuse,
             session: None,
             task: None,
+            labels: Labels::new(),
+            shown_as: None,
             cwd: None,
             input: Input::Null,
             plain: false,
@@ -357,6 +380,11 @@ impl Run {
         }
         if self.watch.len() > MAX_PATTERNS {
             return Err(BadSetting::Patterns(self.watch.len()));
+        }
+        labels::check(&self.labels)?;
+        let shown_as = self.shown_as.as_deref();
+        if shown_as.is_some_and(|text| text.trim().is_empty()) {
+            return Err(BadSetting::EmptyShownAs);
         }
         if self.watch_limit == Some(0) {
             return Err(BadSetting::Zero("the limit of matches"));

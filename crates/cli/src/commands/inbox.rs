@@ -1,13 +1,16 @@
 //! `outlive inbox`
 
+mod everyone;
+
 use super::{duration, positive_duration};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use outlive::JobId;
 use outlive::api::event::Events;
 use outlive::clock;
 use outlive::defaults::MAX_EVENTS_HOOK;
-use outlive::inbox::{Delivery, Event, EventId, Inbox, Selection, ack_command, last_words};
+use outlive::inbox::{Ack, Delivery, Event, EventId, Inbox, Selection, ack_command, last_words};
 use outlive::verbs::inbox::{self, Waiter};
 use outlive_kit::agent::Agent;
 use outlive_kit::hook::{self, Occasion};
@@ -28,6 +31,9 @@ pub struct Args {
     /// Show the inbox of this session [default: $OUTLIVE_SESSION, else the agent's own session]
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
+    /// Show the inboxes of all sessions
+    #[arg(long, conflicts_with_all = ["session", "wait", "follow", "hook"])]
+    all_sessions: bool,
     /// If there is no event, wait for one. With DUR, wait at most that time, then exit with 124
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
     wait: Option<Option<Duration>>,
@@ -37,9 +43,9 @@ pub struct Args {
     /// Leave out the event that a job has ended if `show` printed that job less than 5 minutes ago; the event stays in the inbox
     #[arg(long)]
     skip_shown: bool,
-    /// Ack these events and print nothing
-    #[arg(long, value_name = "EVENT", num_args = 1.., value_parser = EventId::parse, conflicts_with_all = ["wait", "follow", "ack_all", "peek"])]
-    ack: Vec<EventId>,
+    /// Ack these events, or every event so far of a job, and print nothing
+    #[arg(long, value_name = "EVENT|JOB", num_args = 1.., conflicts_with_all = ["wait", "follow", "ack_all", "peek"])]
+    ack: Vec<String>,
     /// Ack what was delivered before; print what is new, and ack it once it is printed
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
@@ -66,6 +72,8 @@ Examples:
   outlive inbox --ack-all          print what is new, once
   outlive inbox --wait=10m         wait for the next event
   outlive inbox --ack EVENT        ack an event that was printed before
+  outlive inbox --ack JOB          ack everything about a job
+  outlive inbox --all-sessions --peek
   outlive inbox --session ci --follow";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,15 +83,18 @@ enum Format {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let context = &context.only_looking_if(args.peek);
+    if args.all_sessions {
+        return everyone::run(context, &args);
+    }
     let session = context.session(args.session.as_deref())?;
     let session = session.ok_or(outlive::Error::NoSession)?;
-    let context = &context.only_looking_if(args.peek);
     let mut inbox = Inbox::open(&context.outlive, session)?;
     if let Some(claim) = args.claim {
         inbox = inbox.claiming_for(claim);
     }
     if !args.ack.is_empty() {
-        inbox.ack(&args.ack)?;
+        inbox::ack(&inbox, &args.asked_ack(context)?)?;
         return Ok(Exit::Success);
     }
     if args.ack_all {
@@ -129,6 +140,25 @@ impl Args {
                 None => limit,
             },
         }
+    }
+
+    /// What `--ack` names: events, and jobs or posts.
+    fn asked_ack(&self, context: &Context) -> Result<Ack, Failure> {
+        let mut ack = Ack::default();
+        for text in &self.ack {
+            match EventId::parse(text) {
+                Ok(event) => ack.events.push(event),
+                // Without a colon it names a job, or a post, which only its id finds.
+                Err(_) if !text.contains(':') => ack.jobs.push(match context.outlive.find(text) {
+                    Err(error) if error.is_no_such_job() => {
+                        JobId::parse(text).map_err(|_| Failure::from(error))?
+                    }
+                    found => found?,
+                }),
+                Err(bad) => return Err(outlive::Error::from(bad).into()),
+            }
+        }
+        Ok(ack)
     }
 
     fn is_json(&self, context: &Context) -> bool {

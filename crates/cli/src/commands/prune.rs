@@ -1,5 +1,6 @@
 //! `outlive prune`
 
+use super::select::Select;
 use super::{duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -12,11 +13,14 @@ use std::time::Duration;
 
 /// Remove ended jobs, by default those that ended more than 7 days ago
 ///
-/// Removes each job that at least one of the options selects. Never removes a job that still has a running
-/// process. Keeps a job for up to 30 days if its session has not been told of its end or of another event;
+/// Removes each job for which at least one of the other options holds. With --session, --task or --label, only
+/// jobs that these select; alone, they remove all of those that have ended. Never removes a job that still has a
+/// running process. Keeps a job for up to 30 days if its session has not been told of its end or of another event;
 /// --force removes it anyway.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    select: Select,
     /// Remove jobs that ended longer ago than this
     #[arg(long, value_name = "DUR", value_parser = duration)]
     older_than: Option<Duration>,
@@ -36,6 +40,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let asked = prune::Prune {
+        select: args.select.selector()?,
         older_than: args.older_than,
         keep: args.keep,
         max_size: args.max_size,

@@ -1,14 +1,15 @@
 //! `outlive stop`
 
 use super::duration;
+use super::select::SelectOrAll;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::hints;
 use crate::render;
+use clap::builder::NonEmptyStringValueParser;
 use outlive::api::reply::{StopFailure, StopReply};
 use outlive::verbs::stop::{self, Stopped, StoppedPart, Stops};
 use outlive::{Error, JobId, words};
-use std::collections::HashSet;
 use std::time::Duration;
 
 /// Stop jobs, each with its whole process tree
@@ -17,32 +18,36 @@ use std::time::Duration;
 /// sends KILL until no process is left. This reaches processes that used setsid or a double fork, too. A job that has ended already may
 /// have left processes behind: `stop` ends those.
 ///
-/// If one of the ids is wrong, no job is stopped.
+/// If one of the ids is wrong, no job is stopped. Selected are jobs that run, and ended ones that have left processes
+/// behind. If there is none, nothing is done and the exit code is 0.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The jobs: ids, beginnings of ids, or names
-    #[arg(required = true)]
     ids: Vec<String>,
+    #[command(flatten)]
+    select: SelectOrAll,
     /// How long to wait between TERM and KILL [default: the job's `run --grace`, else 2s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     grace: Option<Duration>,
+    /// Who asks for the stop, for the record: `ended_by_detail` of the job [default: this session]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    by: Option<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   outlive stop web
-  outlive stop web worker --grace 30s";
+  outlive stop web worker --grace 30s
+  outlive stop --session ci --label suite=unit --by 'the nightly run'";
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let how = stop::Stop {
         grace: args.grace,
-        detail: Some(who(context)?),
+        detail: Some(args.by.map_or_else(|| who(context), Ok)?),
     };
     // A wrong ID may be a typing error, so nothing is stopped then.
-    let mut ids = context.find_all(&args.ids)?;
-    let mut seen = HashSet::new();
-    ids.retain(|id| seen.insert(id.clone()));
+    let ids = args.select.jobs(context, &args.ids)?.ids(context);
     let Stops { stopped, failed } = stop::stop_all(&context.outlive, &ids, &how);
     for one in &stopped {
         match one.what {

@@ -1,14 +1,16 @@
 //! `outlive wait`
 
-use super::duration;
+use super::select::Select;
+use super::{duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
-use outlive::api::job::JobList;
-use outlive::api::reply::WaitReply;
+use outlive::api::job::{JobList, JobTail};
+use outlive::api::reply::{WaitReply, WaitTailReply};
 use outlive::inbox::Event;
-use outlive::verbs::list::{self, Filter, StateFilter};
+use outlive::verbs::list::{self, Filter, Selector, StateFilter};
+use outlive::verbs::log;
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Job, JobId};
 use std::time::Duration;
@@ -16,7 +18,8 @@ use std::time::Duration;
 /// Wait until jobs have ended, and exit with the job's own code
 ///
 /// With several jobs, the exit code is that of the first job, in the order given, that did not end with 0.
-/// Without an id, waits for all running jobs of this session; outside a session, for all running jobs.
+/// Without an id, waits for the running jobs that --session, --task and --label select; without these, for all
+/// running jobs of this session, or of every session if there is none. If there is no such job, the exit code is 0.
 ///
 /// If the job's own session waits for it, its inbox does not report that end again. Set OUTLIVE_SESSION to
 /// say for which session you wait.
@@ -40,6 +43,11 @@ pub struct Args {
     /// Wait at most this long, then exit with 124; the jobs continue
     #[arg(long, value_name = "DUR", value_parser = duration)]
     timeout: Option<Duration>,
+    /// Also print the end of each job's output: at most this much, in whole lines
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    tail: Option<u64>,
+    #[command(flatten)]
+    select: Select,
 }
 
 const EXAMPLES: &str = "\
@@ -64,10 +72,13 @@ enum For {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let ids = match args.ids.is_empty() {
-        true => running(context)?,
-        false => context.find_all(&args.ids)?,
+    let ids = match args.select.jobs(context, &args.ids)? {
+        Some(ids) => ids,
+        None => running(context)?,
     };
+    if ids.is_empty() {
+        context.say("outlive: there is no running job to wait for");
+    }
     let until = if args.any { Until::Any } else { Until::All };
     let waited = wait::wait(
         &context.outlive,
@@ -84,9 +95,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             timeout: args.timeout,
         },
     )?;
-    let printed = match waited.events.as_slice() {
-        [] => print(context, &waited.jobs),
-        events => print_events(context, &waited.jobs, events),
+    let printed = match (args.tail, waited.events.as_slice()) {
+        (Some(size), events) => print_tails(context, &waited.jobs, events, size),
+        (None, []) => print(context, &waited.jobs),
+        (None, events) => print_events(context, &waited.jobs, events),
     };
     context.noted_if_read(printed, || waited.receipt.told())?;
     if waited.out_of_time {
@@ -113,6 +125,31 @@ fn print_events(context: &Context, jobs: &[Job], events: &[Event]) -> Result<(),
         .try_for_each(|event| context.print(&event.text))
 }
 
+/// Prints each job with the end of its output, then the events.
+fn print_tails(
+    context: &Context,
+    jobs: &[Job],
+    events: &[Event],
+    size: u64,
+) -> Result<(), Failure> {
+    let tail = |job: &Job| {
+        let tail = log::tail(&context.outlive, &job.id, size)?;
+        let job = job.clone();
+        Ok(JobTail { job, tail })
+    };
+    let jobs = jobs.iter().map(tail).collect::<Result<Vec<_>, Failure>>()?;
+    if context.json {
+        let events = events.to_vec();
+        return context.print_json(&WaitTailReply { jobs, events });
+    }
+    for JobTail { job, tail } in &jobs {
+        context.print(&render::line(job))?;
+        context.print(tail)?;
+    }
+    let mut texts = events.iter().map(|event| &event.text);
+    texts.try_for_each(|text| context.print(text))
+}
+
 /// 0 if one (or all) of the jobs did what was waited for. If a job ended first, the code is never 0.
 fn exit_for_other(waited: &Waited, until: Until) -> Exit {
     let mut each = waited.met.iter();
@@ -129,7 +166,10 @@ fn exit_for_other(waited: &Waited, until: Until) -> Exit {
 
 fn running(context: &Context) -> Result<Vec<JobId>, Failure> {
     let filter = Filter {
-        session: context.session(None)?,
+        select: Selector {
+            session: context.session(None)?,
+            ..Selector::default()
+        },
         state: StateFilter::Running,
         ..Filter::default()
     };

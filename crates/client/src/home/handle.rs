@@ -5,6 +5,7 @@ use crate::home::outlive::Outlive;
 use crate::inbox::{EventId, Inbox, Receipt};
 use crate::jobs::naming;
 use crate::output::Look;
+use crate::verbs::label::{self, ChangeLabels};
 use crate::verbs::list::{self, Filter, Listing};
 use crate::verbs::log::{self, Log, Part};
 use crate::verbs::post::{self, Posted};
@@ -15,6 +16,7 @@ use crate::verbs::show;
 use crate::verbs::signal::{self, SendSignal, Signaled};
 use crate::verbs::stop::{self, Stop};
 use crate::verbs::wait::{self, Wait, WaitFor, Waited};
+use crate::verbs::watch::{self, ChangeWatch};
 use crate::view;
 use outlive_api::job::Job;
 use outlive_api::log::Screen;
@@ -147,6 +149,16 @@ impl JobHandle {
         let stopped = stop::stop_one(&self.outlive, &self.id, stop)?;
         told_if_possible(&stopped.receipt);
         Ok(stopped.job)
+    }
+
+    /// Changes what the running job is watched for, and of which ends its session is told.
+    pub fn watch(&self, asked: &ChangeWatch) -> Result<Job, Error> {
+        watch::watch(&self.outlive, &self.id, asked)
+    }
+
+    /// Changes the labels of the job, which may have ended.
+    pub fn label(&self, asked: &ChangeLabels) -> Result<Job, Error> {
+        label::label(&self.outlive, &self.id, asked)
     }
 
     /// Sends one signal to every process of the job.

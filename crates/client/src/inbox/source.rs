@@ -10,6 +10,7 @@ use crate::inbox::answering;
 use crate::jobs::presence;
 use crate::moment;
 use outlive_api::event::{Event, EventKind};
+use outlive_api::labels::Labels;
 use outlive_core::event::Moment;
 use outlive_core::layout::{self, ReadError};
 use outlive_core::links::{self, Owner};
@@ -182,6 +183,13 @@ impl Source {
         }
     }
 
+    pub fn labels(&self) -> Labels {
+        match &self.origin {
+            Origin::Job { spec, state, .. } => state.labels(spec).clone(),
+            Origin::Post(_) => Labels::new(),
+        }
+    }
+
     pub fn session(&self) -> Option<&Label> {
         match &self.origin {
             Origin::Job { spec, .. } => spec.session.as_ref(),
@@ -218,6 +226,7 @@ impl Source {
             job: self.id.clone(),
             session: self.session().cloned(),
             task: self.task().cloned(),
+            labels: self.labels(),
             at: item.at.timestamp(),
             attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
             last: None,

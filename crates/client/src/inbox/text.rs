@@ -56,7 +56,10 @@ fn event_data(source: &Source, event: &Event) -> Value {
                 line: told.last.text.clone(),
                 offset: told.last.offset,
                 pattern: told.last.pattern,
+                pattern_text: pattern_text(spec, told),
                 count: told.count,
+                lines: matched_lines(told),
+                looked_back: told.looked_back,
             },
         ),
         Event::WatchDisabled {
@@ -220,11 +223,45 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
     }
 }
 
+/// The pattern that the last line matched. An earlier keeper wrote only its number, and never changed the watch.
+fn pattern_text(spec: &Spec, told: &Matched) -> Option<String> {
+    let by_number = || {
+        let patterns = &spec.watch.as_ref()?.patterns;
+        Some(patterns.get(told.last.pattern?)?.source().to_owned())
+    };
+    told.pattern.clone().or_else(by_number)
+}
+
+/// The newest lines, the oldest first.
+fn matched_lines(told: &Matched) -> Vec<String> {
+    match told.lines.is_empty() {
+        true => vec![told.last.text.clone()],
+        false => told.lines.clone(),
+    }
+}
+
 fn matched(told: &Matched) -> String {
-    let line = quoted(told.last.text.trim_end());
-    match told.count {
-        0 | 1 => format!("printed a line that was watched for:\n{line}"),
-        count => format!("printed {count} lines that were watched for, the last of them:\n{line}"),
+    let lines = matched_lines(told);
+    let shown = match lines.as_slice() {
+        // A single line is shown in its full length.
+        [_] => quoted(told.last.text.trim_end()),
+        lines => quoted(lines.join("\n").trim_end()),
+    };
+    let before = match told.looked_back {
+        true => "had printed",
+        false => "printed",
+    };
+    match (told.count, lines.len() as u64) {
+        (0 | 1, _) => format!("{before} a line that was watched for:\n{shown}"),
+        (count, all) if count == all => {
+            format!("{before} {count} lines that were watched for:\n{shown}")
+        }
+        (count, 1) => {
+            format!("{before} {count} lines that were watched for, the last of them:\n{shown}")
+        }
+        (count, some) => format!(
+            "{before} {count} lines that were watched for, the last {some} of them:\n{shown}"
+        ),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::home::outlive::Outlive;
+use crate::jobs::details;
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
 use outlive_api::failure::Unreachable;
@@ -40,7 +41,7 @@ pub(crate) struct KeeperView {
 
 /// Builds the job, without secrets unless they are shown.
 pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
-    let job = as_it_is(&outlive.job_dir(&spec.id), spec, state, sight);
+    let job = as_it_is(outlive, spec, state, sight);
     match outlive.shows_secrets() {
         true => job,
         false => redacted(without_strangers(outlive, job)),
@@ -60,7 +61,8 @@ fn without_strangers(outlive: &Outlive, mut job: Job) -> Job {
     job
 }
 
-fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
+fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
+    let dir = &outlive.job_dir(&spec.id);
     let started = state.phase.leader().map(|leader| leader.since);
     let end = state.end();
     let waiting_for = waiting_for(dir, spec, state);
@@ -93,7 +95,7 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         pid: state
             .phase
             .leader()
-            .filter(|_| end.is_none() && there.is_none())
+            .filter(|_| has_executed(state) && there.is_none())
             .map(|leader| leader.process.pid),
         started_at: started.or(state.accepted).map(Moment::timestamp),
         ended_at: state.ended_at().map(Moment::timestamp),
@@ -113,7 +115,8 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         input_kind: seen.and_then(|seen| seen.awaiting),
         ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
         waiting_for,
-        matches: spec.watch.as_ref().map(|_| state.signs.matches),
+        matches: is_or_was_watched(spec, state).then_some(state.signs.matches),
+        details: details::of(outlive, spec, state),
         doorbells: spec
             .doorbells
             .iter()
@@ -134,6 +137,18 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
     }
 }
 
+/// Whether its first process executes the command, or did so.
+fn has_executed(state: &State) -> bool {
+    !matches!(
+        state.end().map(|end| &end.outcome),
+        Some(Outcome::NotStarted { .. })
+    )
+}
+
+fn is_or_was_watched(spec: &Spec, state: &State) -> bool {
+    spec.watch.is_some() || state.watch(spec).is_some() || state.signs.matches > 0
+}
+
 /// The job with credentials removed from every field that may contain one.
 fn redacted(job: Job) -> Job {
     Job {
@@ -147,6 +162,7 @@ fn redacted(job: Job) -> Job {
             },
             other => other,
         }),
+        details: details::redacted(job.details),
         doorbells: job.doorbells.into_iter().map(redacted_doorbell).collect(),
         ..job
     }

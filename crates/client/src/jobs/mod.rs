@@ -3,6 +3,8 @@
 //! | module | contains |
 //! |---|---|
 //! | `job` | a job as the interfaces show it |
+//! | `details` | what a job was asked for, and whether its end was told |
+//! | `changing` | changes what was asked for |
 //! | `presence` | checks that a job has a keeper or is over, and recovers a job whose keepers died |
 //! | `whereabouts` | the host and the boot that a job belongs to |
 //! | `connection` | requests to a job's keeper |
@@ -11,8 +13,10 @@
 //! | `twin` | finds a running job with the same command |
 //! | `hold` | protects a job from being pruned |
 
+pub(crate) mod changing;
 pub(crate) mod connection;
 pub(crate) mod descriptors;
+mod details;
 pub(crate) mod hold;
 pub(crate) mod job;
 pub(crate) mod naming;

@@ -26,6 +26,9 @@ pub fn ack(inbox: &Inbox, asked: &Ack) -> Result<Vec<(JobId, String)>, Error> {
     if !asked.events.is_empty() {
         inbox.ack(&asked.events)?;
     }
+    if !asked.jobs.is_empty() {
+        inbox.ack_jobs(&asked.jobs)?;
+    }
     match asked.delivered {
         true => inbox.ack_delivered(),
         false => Ok(Vec::new()),

@@ -1,12 +1,13 @@
 //! Lists running jobs and the newest ended ones. The cost depends on the result, not on all jobs that
 //! ever ran.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::verbs::show;
 use outlive_api::job::Job;
-pub use outlive_api::request::{Filter, StateFilter};
-use outlive_core::{JobId, Label, history};
+pub use outlive_api::request::{Filter, Selector, StateFilter};
+use outlive_core::{JobId, WallTime, history};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -15,8 +16,25 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Links only preselect; the job itself decides.
 fn admits(filter: &Filter, job: &Job) -> bool {
-    let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
-    same(&filter.session, &job.session) && same(&filter.task, &job.task)
+    filter.select.admits(job) && filter.older_than.is_none_or(|age| is_older(job, age))
+}
+
+/// Whether the job ended longer ago than this, or has run for longer.
+fn is_older(job: &Job, age: Duration) -> bool {
+    let since = job.ended_at.or(job.started_at);
+    let since = since.map(|at| WallTime::from_ms(at.unix_ms()));
+    since.is_some_and(|since| clock::wall().since(since) > age)
+}
+
+/// The selected jobs of which something runs, also if the job itself has ended.
+pub fn running(outlive: &Outlive, select: &Selector) -> Result<Vec<JobId>, Error> {
+    let filter = Filter {
+        select: select.clone(),
+        limit: usize::MAX,
+        ..Filter::default()
+    };
+    let live = live(outlive, &filter, &mut Listing::default())?;
+    Ok(live.into_iter().map(|job| job.id).collect())
 }
 
 /// The result.
@@ -31,23 +49,12 @@ pub struct Listing {
 /// Lists jobs.
 pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     let mut listing = Listing::default();
-    let allowed: Option<HashSet<JobId>> = match &filter.session {
-        Some(session) => Some(outlive.session_ids(session)?.into_iter().collect()),
-        None => None,
-    };
+    let allowed = allowed(outlive, filter)?;
     let allows = |id: &JobId| allowed.as_ref().is_none_or(|allowed| allowed.contains(id));
     let mut seen = HashSet::new();
-
-    let mut live = outlive.live_ids()?;
-    live.retain(allows);
-    live.sort();
     let mut ended = Vec::new();
-    let shown = show::show_all(outlive, &live, PATIENCE);
-    for (id, job) in live.into_iter().zip(shown) {
-        let Some(job) = listing.take(&id, job, filter) else {
-            continue;
-        };
-        seen.insert(id);
+    for job in live(outlive, filter, &mut listing)? {
+        seen.insert(job.id.clone());
         // It is still linked, because it has just ended or some of its processes still run.
         match job.has_ended() {
             true => ended.push(job),
@@ -80,6 +87,26 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     ended.truncate(filter.limit);
     listing.jobs.append(&mut ended);
     Ok(listing)
+}
+
+/// The ids that links preselect; `None` if they preselect nothing.
+fn allowed(outlive: &Outlive, filter: &Filter) -> Result<Option<HashSet<JobId>>, Error> {
+    let session = filter.select.session.as_ref();
+    let ids = session.map(|session| outlive.session_ids(session));
+    Ok(ids.transpose()?.map(|ids| ids.into_iter().collect()))
+}
+
+/// The jobs that run, and those that have just ended or have left processes behind.
+fn live(outlive: &Outlive, filter: &Filter, listing: &mut Listing) -> Result<Vec<Job>, Error> {
+    let allowed = allowed(outlive, filter)?;
+    let mut live = outlive.live_ids()?;
+    live.retain(|id| allowed.as_ref().is_none_or(|allowed| allowed.contains(id)));
+    live.sort();
+    let shown = show::show_all(outlive, &live, PATIENCE);
+    let jobs = live.iter().zip(shown);
+    Ok(jobs
+        .filter_map(|(id, job)| listing.take(id, job, filter))
+        .collect())
 }
 
 impl Listing {

@@ -73,6 +73,34 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     Ok(log)
 }
 
+/// The last bytes of an output as text: whole lines, unless the last line alone has more.
+pub fn tail(outlive: &Outlive, id: &JobId, bytes: u64) -> Result<String, Error> {
+    let (_, spec, state) = show::read(outlive, id)?;
+    let size = Output::open(outlive, &spec, &state)?.size;
+    let from = size.saturating_sub(bytes);
+    // A line that begins just there is whole.
+    let part = Part::Bytes {
+        from: from.saturating_sub(1),
+        to: None,
+    };
+    let look = Look::Plain(view::Options {
+        budget: usize::MAX,
+        ..view::Options::default()
+    });
+    let text = log(outlive, id, &part)?.text(look);
+    let text = text
+        .map_err(Error::io("cannot read", outlive.job_dir(id).output()))?
+        .text;
+    let whole = match (from, text.split_once('\n')) {
+        (0, _) | (_, None) => text.as_str(),
+        (_, Some((_, ""))) => text.as_str(),
+        (_, Some((_, whole))) => whole,
+    };
+    let most = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let cut = whole.len().saturating_sub(most);
+    Ok(whole[whole.ceil_char_boundary(cut)..].to_owned())
+}
+
 fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
     let size = output.size;
     Ok(match part {
@@ -193,6 +221,8 @@ impl Log {
         let gap = self.gap_before(range.start);
         let goes_on = !self.job.has_ended() && range.end == self.output.size;
         let mut log = self.output.text_after(gap, &self.id, range, look)?;
+        log.state = Some(self.job.state);
+        log.exit_code = self.job.exit_code;
         if !self.hides_secrets {
             return Ok(log);
         }

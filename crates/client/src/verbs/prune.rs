@@ -17,7 +17,7 @@ use crate::jobs::hold::{self, Removable};
 use crate::jobs::presence;
 use crate::moment;
 use crate::verbs::prune_posts::prune_posts;
-pub use outlive_api::request::Prune;
+pub use outlive_api::request::{Prune, Selector};
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE};
 use outlive_core::told::{self as told_record, BootMoment, Rules};
@@ -71,6 +71,7 @@ pub struct Pruned {
 struct Ended {
     id: JobId,
     spec: Spec,
+    is_selected: bool,
     ended: WallTime,
     age: Duration,
     bytes: u64,
@@ -96,10 +97,13 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
     let now = moment::when()?;
     let mut ended = Vec::new();
     for id in outlive.all_ids()? {
-        match read(outlive, &id, &now) {
-            Ok(Some(job)) => ended.push(job),
+        match read(outlive, &id, &now, &asked.select) {
+            Ok(Some(job)) if job.is_selected => ended.push(job),
+            Ok(Some(_)) => {}
             // It is not over, or was just removed by another process.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
+            // What cannot be read is not known to be selected.
+            Err(_) if !asked.select.is_empty() => {}
             Err(_) if asked.force && !presence::may_run(outlive, &id) => {
                 pruned.remove(outlive, id, None, pass, None);
             }
@@ -124,24 +128,35 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
         pruned.remove(outlive, job.id, Some(job.spec), pass, unheld);
     }
     // Report what was removed, even if the rest fails.
-    let rest = prune_posts(outlive, pass, &mut pruned).and_then(|()| sweep(outlive));
+    let posts = match asked.select.is_empty() {
+        true => prune_posts(outlive, pass, &mut pruned),
+        false => Ok(()),
+    };
+    let rest = posts.and_then(|()| sweep(outlive));
     pruned.unfinished = rest.err().map(|error| error.to_string());
     Ok(pruned)
 }
 
 /// A job of which nothing is left, except perhaps a doorbell to ring. Returns `None` for a job that is
 /// not over.
-fn read(outlive: &Outlive, id: &JobId, now: &BootMoment) -> Result<Option<Ended>, Error> {
+fn read(
+    outlive: &Outlive,
+    id: &JobId,
+    now: &BootMoment,
+    select: &Selector,
+) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
     let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot());
     match state.ended_at() {
         Some(at) if state.is_final() || rings => {
+            let is_selected = select.admits_marks(&spec.session, &spec.task, state.labels(&spec));
             let boot = state.boot.unwrap_or_else(|| BootId(String::new()));
             Ok(Some(Ended {
                 id: id.clone(),
                 spec,
+                is_selected,
                 ended: at.wall,
                 age: told_record::age(&BootMoment { boot, at }, now),
                 bytes: disk_usage(dir.path()),
@@ -171,6 +186,8 @@ fn disk_usage(directory: &Path) -> u64 {
 fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.sort_by(|a, b| (b.ended, &b.id).cmp(&(a.ended, &a.id)));
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
+    // A selection alone means all that it selects.
+    let all = asked.all || (nothing_else && asked.older_than.is_none() && !asked.select.is_empty());
     let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
     let mut size = 0;
     let mut rank = 0;
@@ -180,7 +197,7 @@ fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
         let too_old = age.is_some_and(|age| job.age > age);
         let too_many = asked.keep.is_some_and(|keep| rank > keep);
         let too_large = asked.max_size.is_some_and(|most| size > most);
-        asked.all || too_old || too_many || too_large
+        all || too_old || too_many || too_large
     });
     ended.reverse();
     ended
@@ -305,6 +322,7 @@ mod tests {
         Ended {
             id,
             spec: serde_json::from_value(spec).expect("a spec"),
+            is_selected: true,
             ended: WallTime::from_ms(ended_ms),
             age: Duration::from_millis(500 - ended_ms),
             bytes,

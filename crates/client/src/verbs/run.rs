@@ -5,6 +5,7 @@ mod spec;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
+pub(crate) use spec::refuse_regexes;
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;

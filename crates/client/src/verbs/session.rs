@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
 use crate::inbox::{Inbox, Receipt};
-use crate::verbs::list::{self, Filter, StateFilter};
+use crate::verbs::list::{self, Filter, Selector, StateFilter};
 use crate::verbs::stop;
 pub use outlive_api::request::{EndSession, Running, Waiting};
 use outlive_core::JobId;
@@ -70,7 +70,10 @@ pub fn end(inbox: &Inbox, asked: &EndSession) -> Result<Ended, Error> {
 
 fn running_jobs(inbox: &Inbox) -> Result<Vec<JobId>, Error> {
     let filter = Filter {
-        session: Some(inbox.session().clone()),
+        select: Selector {
+            session: Some(inbox.session().clone()),
+            ..Selector::default()
+        },
         state: StateFilter::Running,
         ..Filter::default()
     };

@@ -31,6 +31,15 @@ pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error
     })
 }
 
+/// These jobs, each with the end of its output.
+pub fn views(outlive: &Outlive, jobs: Vec<Job>, asked: Show) -> Result<Vec<JobView>, Error> {
+    let view = |job: Job| {
+        let preview = preview(outlive, &job.id, asked.preview_lines)?;
+        Ok(JobView { job, preview })
+    };
+    jobs.into_iter().map(view).collect()
+}
+
 /// Notes, once the face has shown it, that the caller has seen how it ended. That does not count as
 /// having been told.
 pub fn seen(outlive: &Outlive, job: &Job) {

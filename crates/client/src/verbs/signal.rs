@@ -32,3 +32,24 @@ pub fn signal(outlive: &Outlive, id: &JobId, asked: SendSignal) -> Result<Signal
         Answer::Reply(_) | Answer::KeeperGone => Err(Error::NoAnswer(id.clone())),
     }
 }
+
+/// The results of sending a signal to several jobs.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// The jobs that were reached, in the order of the request.
+    pub reached: Vec<(JobId, Signaled)>,
+    /// The jobs that were not.
+    pub failed: Vec<(JobId, Error)>,
+}
+
+/// Sends a signal to every process of each of these jobs. A job that fails does not keep the others from it.
+pub fn signal_all(outlive: &Outlive, ids: &[JobId], asked: SendSignal) -> Signals {
+    let mut signals = Signals::default();
+    for id in ids {
+        match signal(outlive, id, asked) {
+            Ok(signaled) => signals.reached.push((id.clone(), signaled)),
+            Err(error) => signals.failed.push((id.clone(), error)),
+        }
+    }
+    signals
+}

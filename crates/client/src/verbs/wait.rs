@@ -148,7 +148,7 @@ pub fn reserve(outlive: &Outlive, ids: &[JobId], what: WaitFor) -> Vec<Reservati
 /// What the verb does for each thing that can be waited for.
 trait Awaited: Copy {
     fn tells(self) -> &'static [EventKind];
-    fn refuse_unasked(self, spec: &Spec) -> Result<(), Error>;
+    fn refuse_unasked(self, spec: &Spec, state: &State) -> Result<(), Error>;
     fn has_come(
         self,
         outlive: &Outlive,
@@ -170,11 +170,11 @@ impl Awaited for WaitFor {
     }
 
     /// Refuses to wait for something that the job was not asked to report when it started.
-    fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
+    fn refuse_unasked(self, spec: &Spec, state: &State) -> Result<(), Error> {
         let asked = match self {
             WaitFor::End | WaitFor::Input => return Ok(()),
             WaitFor::Ready => spec.ready.is_some(),
-            WaitFor::Match => spec.watch.is_some(),
+            WaitFor::Match => spec.watch.is_some() || state.watch(spec).is_some(),
             WaitFor::Quiet => spec.quiet_after_ms.is_some(),
         };
         match asked {
@@ -235,7 +235,7 @@ impl Watch {
                 return Ok(Watch::Ended);
             }
             // Do not wait either for an event that could not be told in the end.
-            what.refuse_unasked(&outlive.read_spec(id)?)?;
+            what.refuse_unasked(&outlive.read_spec(id)?, &state)?;
             if let Some(events) = what.has_come(outlive, id, &state)? {
                 return Ok(Watch::Met(events));
             }

@@ -1,6 +1,7 @@
 //! Whether a job was ready, what its watches found, and the attempts to ring its doorbells after it ended.
 
 use super::Applied;
+use crate::change::Changed;
 use crate::event::{Event, Moment};
 use serde_json::Value;
 
@@ -12,8 +13,10 @@ pub struct Signs {
     pub matches: u64,
     /// Where the watch resumes, from the newest event that says so.
     pub resume: Value,
-    /// The watch turned itself off. Its session must then be told about the end.
+    /// The watch turned itself off.
     pub watch_disabled: bool,
+    /// A watch turned itself off once. Its session must then be told about the end.
+    pub end_promised: bool,
     /// Each attempt to ring a doorbell, in order.
     pub rings: Vec<Ring>,
 }
@@ -28,6 +31,14 @@ pub struct Ring {
 }
 
 impl Signs {
+    /// A new watch begins anew, where its event says.
+    pub(super) fn rewatched(&mut self, changed: &Changed) {
+        if changed.watch.is_some() {
+            self.watch_disabled = false;
+            self.resume = changed.resume.clone();
+        }
+    }
+
     pub(super) fn apply(&mut self, event: &Event, at: Moment) -> Applied {
         match event {
             Event::Matched(told) => {
@@ -36,6 +47,7 @@ impl Signs {
             }
             Event::WatchDisabled { resume, .. } => {
                 self.watch_disabled = true;
+                self.end_promised = true;
                 self.resume = resume.clone();
             }
             Event::WatchOverflow { resume, .. }
@@ -63,6 +75,7 @@ impl Signs {
             | Event::Gap { .. }
             | Event::Resized { .. }
             | Event::LogBase { .. }
+            | Event::Changed(_)
             | Event::Ended(_)
             | Event::LingeringEnded(_)
             | Event::Closed { .. } => return Applied::Ignored,

@@ -133,6 +133,9 @@ fn matched(count: u64) -> Event {
     Event::Matched(crate::event::Matched {
         count,
         last,
+        pattern: None,
+        lines: Vec::new(),
+        looked_back: false,
         resume: serde_json::json!(3),
     })
 }

@@ -193,6 +193,7 @@ fn event(job: &KeptJob) -> io::Result<File> {
         job: spec.id.clone(),
         session: spec.session.clone(),
         task: spec.task.clone(),
+        labels: state.labels(spec).clone(),
         at: at.timestamp(),
         attempt: 0,
         last: None,

@@ -8,6 +8,9 @@
 //! small file of its own (`progress`), which is written after the journal. A successor continues from the newer of the
 //! two, so nothing is missed and nothing is reported twice.
 
+mod look_back;
+mod rewatch;
+
 use super::breaker::{self, MatchVerdict};
 use super::progress::{Progress, Resume};
 use super::prompt::Prompt;
@@ -26,6 +29,8 @@ use std::ops::Range;
 
 /// How many bytes are read and scanned at once. They fit into the processor's nearer caches.
 const CHUNK: usize = 64 * 1024;
+
+pub use rewatch::{Asked, Rewatch};
 
 /// What one job is watched for.
 #[derive(Debug)]
@@ -49,6 +54,8 @@ pub struct Signs {
 struct Watching {
     scanner: Scanner,
     limit: Limit,
+    /// To name the one that matched.
+    patterns: Vec<Pattern>,
 }
 
 /// Whether anybody is to be told of prompts.
@@ -65,11 +72,15 @@ impl Signs {
         size: u64,
         now: BootTime,
     ) -> io::Result<Option<Box<Signs>>> {
-        let asked = spec.watch.is_some() || matches!(spec.ready, Some(Ready::Line(_)));
-        if state.end().is_some() || !(asked || talks(spec) || spec.quiet_after_ms.is_some()) {
+        if state.end().is_some() || !Signs::are_asked(spec, state) {
             return Ok(None);
         }
-        Signs::of(job, spec, state, size, now).map(Some)
+        Signs::of(job, spec, state, size, now, Progress::open(job)?).map(Some)
+    }
+
+    fn are_asked(spec: &Spec, state: &State) -> bool {
+        let lines = state.watch(spec).is_some() || matches!(spec.ready, Some(Ready::Line(_)));
+        lines || talks(spec) || spec.quiet_after_ms.is_some()
     }
 
     /// Kept out of line: most jobs are not watched, and the stack frame of this function is larger than a page.
@@ -80,17 +91,18 @@ impl Signs {
         state: &State,
         size: u64,
         now: BootTime,
+        progress: Progress,
     ) -> io::Result<Box<Signs>> {
-        let progress = Progress::open(job)?;
         let resume = progress.newer(&state.signs.resume);
         let compiled = |patterns: &[Pattern]| {
             Patterns::compile(patterns).map_err(|bad| io::Error::other(bad.why))
         };
-        let watch = match &spec.watch {
+        let watch = match state.watch(spec) {
             Some(watch) if !state.signs.watch_disabled && !resume.limit.is_over() => {
                 Some(Watching {
                     scanner: Scanner::resume(compiled(&watch.patterns)?, resume.watch),
                     limit: Limit::resume(watch, resume.limit.clone()),
+                    patterns: watch.patterns.clone(),
                 })
             }
             _ => None,
@@ -192,7 +204,7 @@ impl Signs {
         };
         if let Some(watch) = &mut self.watch {
             let mut found = Vec::new();
-            let Watching { scanner, limit } = watch;
+            let Watching { scanner, limit, .. } = watch;
             let from = new(scanner);
             scanner.push(&bytes[from..], &mut |hit| {
                 if let Some(event) = limit.matched(now, || hit.to_match()) {
@@ -221,7 +233,7 @@ impl Signs {
     /// The output has paused, so an unfinished line is checked as it is.
     fn look_at_begun(&mut self, now: BootTime) {
         let mut found = Vec::new();
-        if let Some(Watching { scanner, limit }) = &mut self.watch {
+        if let Some(Watching { scanner, limit, .. }) = &mut self.watch {
             scanner.still(&mut |hit| {
                 if let Some(event) = limit.matched(now, || hit.to_match()) {
                     found.push((event, hit.after, limit.state().clone()));
@@ -254,7 +266,7 @@ impl Signs {
             self.still_at = None;
             self.look_at_begun(now);
         }
-        if let Some(Watching { scanner, limit }) = &mut self.watch
+        if let Some(Watching { scanner, limit, .. }) = &mut self.watch
             && let Some(event) = limit.tick(now)
         {
             let (place, state) = (scanner.place(), limit.state().clone());
@@ -302,7 +314,7 @@ impl Signs {
     /// The job has ended: what was found and not reported is reported now.
     pub fn finish(&mut self, now: BootTime) {
         self.look_at_begun(now);
-        if let Some(Watching { scanner, limit }) = &mut self.watch
+        if let Some(Watching { scanner, limit, .. }) = &mut self.watch
             && let Some(event) = limit.finish()
         {
             let (place, state) = (scanner.place(), limit.state().clone());
@@ -313,6 +325,7 @@ impl Signs {
     /// Adds an event of the watch to those to be journaled, unless the session's breaker silences it.
     fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: BootTime) {
         let seen = state.seen;
+        let pattern = self.pattern_of(&event);
         if state.is_over() {
             self.watch = None;
         }
@@ -324,7 +337,9 @@ impl Signs {
                 untold,
                 resume: self.mark(),
             }],
-            limit::Event::Matched { count, last, .. } => {
+            limit::Event::Matched {
+                count, last, lines, ..
+            } => {
                 let told = self
                     .breaker
                     .as_mut()
@@ -334,6 +349,9 @@ impl Signs {
                     Event::Matched(Matched {
                         count,
                         last,
+                        pattern,
+                        lines,
+                        looked_back: false,
                         resume,
                     })
                 };
@@ -358,6 +376,15 @@ impl Signs {
         self.unwritten.put(events);
     }
 
+    /// The text of the pattern that the last line of a report matched.
+    fn pattern_of(&self, event: &limit::Event) -> Option<String> {
+        let limit::Event::Matched { last, .. } = event else {
+            return None;
+        };
+        let patterns = &self.watch.as_ref()?.patterns;
+        Some(patterns.get(last.pattern?)?.source().to_owned())
+    }
+
     /// The position to continue from after the next event is journaled.
     fn mark(&mut self) -> Value {
         self.resume.step += 1;
@@ -372,14 +399,30 @@ impl Signs {
         self.unwritten.first()
     }
 
+    pub fn has_unwritten(&self) -> bool {
+        self.unwritten().is_some()
+    }
+
     pub fn has_written(&mut self) {
         self.unwritten.first_is_written();
     }
 
     /// Saves the position to the progress file, once all events before it are journaled.
     pub fn save(&mut self) -> io::Result<()> {
+        let mut resume = self.position();
+        if resume == self.resume {
+            return Ok(());
+        }
+        resume.step += 1;
+        self.progress.write(&resume)?;
+        self.resume = resume;
+        Ok(())
+    }
+
+    /// The position that has been reached.
+    fn position(&self) -> Resume {
         let mut resume = self.resume.clone();
-        if let Some(Watching { scanner, limit }) = &self.watch {
+        if let Some(Watching { scanner, limit, .. }) = &self.watch {
             resume.watch = scanner.place();
             resume.limit = limit.state().clone();
         }
@@ -392,12 +435,6 @@ impl Signs {
         if let Some(breaker) = &self.breaker {
             resume.breaker = breaker.resume();
         }
-        if resume == self.resume {
-            return Ok(());
-        }
-        resume.step += 1;
-        self.progress.write(&resume)?;
-        self.resume = resume;
-        Ok(())
+        resume
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`detector`] | watched lines, readiness, silence and prompts, found in output and time |
 //! | [`sign_watch`] | the keeper journals what the detector finds |
+//! | [`changing`] | another watch, `notify` or other labels, while the job runs |
 //! | [`watch`] | finding lines, and how often they are reported |
 //! | [`breaker`] | a limit for all watches of a session |
 //! | [`progress`] | how far the output has been looked at, kept in a file |
@@ -15,6 +16,7 @@
 
 pub(crate) mod awaiting;
 mod breaker;
+mod changing;
 pub(crate) mod detector;
 pub(crate) mod probe;
 mod progress;

@@ -15,7 +15,7 @@ use std::io;
 #[derive(Debug)]
 pub(crate) struct SignWatch {
     /// `None` if nothing was asked for, and once the job has ended.
-    signs: Option<Box<Signs>>,
+    pub(super) signs: Option<Box<Signs>>,
     /// The size of the output at the last look.
     seen: u64,
 }

@@ -1,6 +1,7 @@
 //! Events of signs that are not journaled yet. They are journaled at once, unless the disk is full.
 
-use outlive_core::event::Event;
+use outlive_core::event::{Event, Matched};
+use outlive_core::watch::keep_line;
 use std::collections::VecDeque;
 
 /// If this many entries wait (the disk is full), further ones are joined to the last or left out, if possible.
@@ -21,9 +22,7 @@ impl Unwritten {
         ) {
             // One event can report both.
             ([Event::Matched(new)], Some(Event::Matched(last))) => {
-                last.count += new.count;
-                last.last = new.last.clone();
-                last.resume = new.resume.clone();
+                join(last, new);
             }
             // It will no longer be true when it can be written.
             ([Event::Quiet { .. } | Event::AwaitingInput { .. }], _) => {}
@@ -40,10 +39,25 @@ impl Unwritten {
     }
 }
 
+fn join(matched: &mut Matched, later: &Matched) {
+    if matched.lines.is_empty() {
+        keep_line(&mut matched.lines, &matched.last.text);
+    }
+    match later.lines.as_slice() {
+        [] => keep_line(&mut matched.lines, &later.last.text),
+        lines => lines
+            .iter()
+            .for_each(|line| keep_line(&mut matched.lines, line)),
+    }
+    matched.count += later.count;
+    matched.last = later.last.clone();
+    matched.pattern.clone_from(&later.pattern);
+    matched.resume = later.resume.clone();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outlive_core::event::Matched;
     use outlive_core::watch::Match;
     use serde_json::{Value, json};
 
@@ -56,6 +70,9 @@ mod tests {
                 pattern: None,
                 text: number.to_string(),
             },
+            pattern: None,
+            lines: Vec::new(),
+            looked_back: false,
             resume: json!(number),
         })
     }
@@ -72,12 +89,14 @@ mod tests {
         unwritten.put(vec![quiet]);
         unwritten.put(vec![Event::Ready]);
         let (mut told, mut newest, mut kept) = (0, 0, 0);
+        let mut lines = Vec::new();
         while let Some(events) = unwritten.first() {
             kept += 1;
             match &events[0] {
                 Event::Matched(matched) => {
                     told += matched.count;
                     newest = matched.last.offset;
+                    lines.clone_from(&matched.lines);
                     assert_eq!(matched.resume, json!(newest));
                 }
                 last => assert_eq!(*last, Event::Ready),
@@ -85,5 +104,9 @@ mod tests {
             unwritten.first_is_written();
         }
         assert_eq!((told, newest, kept), (10_000, 9_999, JOIN_FROM + 1));
+        assert_eq!(
+            lines,
+            (9_980..10_000).map(|it| it.to_string()).collect::<Vec<_>>()
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! has happened. A client that does not read its answers, or sends something else than requests, is disconnected. It can
 //! connect again, and nothing of the job depends on it.
 
-use outlive_core::control::{MAX_LINE, Reply, Request};
+use outlive_core::control::{MAX_LINE, Reply, Request, UNKNOWN_REQUEST};
 use outlive_sys::control::{Listener, Read, Stream};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -236,7 +236,7 @@ impl Client {
             match serde_json::from_slice(&line) {
                 Ok(request) => requests.push(request),
                 Err(error) => {
-                    let reason = format!("not a request this keeper knows: {error}");
+                    let reason = format!("{UNKNOWN_REQUEST}: {error}");
                     if !self.send(&Reply::Refused { reason }) {
                         return None;
                     }

@@ -63,6 +63,7 @@ impl Keeper<'_> {
             }
             Request::Write(write) => self.take_write(client, write)?,
             Request::Resize { size } => self.resize(client, size)?,
+            Request::Change(asked) => self.change(client, &asked),
             Request::AwaitInput => {
                 self.clients.await_input(client);
                 self.look_for_input()?;

@@ -66,7 +66,7 @@ You seldom need it if `run` says that you will be told. Use it to wait for the f
             inbox,
             &Ack {
                 events,
-                delivered: false,
+                ..Ack::default()
             },
         );
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);

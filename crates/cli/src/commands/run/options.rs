@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
 use outlive::api::os_text::OsText;
+use outlive::labels::{LabelKey, LabelValue, parse_pair};
 use outlive::verbs::run::{Command, Run};
 use outlive::{Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, bound, count};
 use std::ffi::OsString;
@@ -33,6 +34,12 @@ pub struct Options {
     /// Task that the job belongs to; `list --task` selects by it
     #[arg(long, value_name = "KEY")]
     pub(super) task: Option<String>,
+    /// Give the job a label, by which `list`, `wait`, `stop`, `signal` and `prune` select it; repeatable
+    #[arg(long, value_name = "K=V", value_parser = parse_pair)]
+    label: Vec<(LabelKey, LabelValue)>,
+    /// Show this text in place of the command, in lists, events and doorbells. The real command stays in `argv`
+    #[arg(long = "as", value_name = "TEXT")]
+    shown_as: Option<String>,
     /// Run the command in this directory [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
@@ -154,6 +161,8 @@ impl Options {
         };
         run.session = context.session(self.session.as_deref())?;
         run.task = label("the task", self.task.as_deref())?;
+        run.labels = self.label.into_iter().collect();
+        run.shown_as = self.shown_as;
         run.cwd = self.cwd.map(OsText::from);
         run.input = match (self.pty, self.stdin) {
             (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),

@@ -19,7 +19,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 28] = [
+pub const HOOKS: [(&str, [Comes; 5]); 30] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -35,6 +35,9 @@ pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("InputAccepted", [Never; 5]),
     ("InputEnded", [Never; 5]),
     ("Noticed", [Never; 5]),
+    // `changing/kills.rs` tests these.
+    ("ChangeAsked", [Never; 5]),
+    ("ChangeWritten", [Never; 5]),
     ("StopAsked", [Never, Never, Always, Always, Always]),
     ("StopWritten", [Never, Never, Always, Always, Never]),
     ("Terminated", [Never, Never, Always, Always, Always]),

@@ -40,6 +40,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
     let config = outlive.config()?;
     let mut notes = Vec::new();
     let (argv, command) = argv(&asked, &mut notes)?;
+    let command = asked.shown_as.clone().unwrap_or(command);
     let variables = variables(&asked)?;
     let doorbells = doorbell::resolve(outlive, &config, asked.on_end.as_deref())?;
     let keep_awake = match asked.keep_awake {
@@ -53,6 +54,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         name: asked.name,
         session: asked.session,
         task: asked.task,
+        labels: asked.labels,
         place: "local".to_owned(),
         redacted_command: match doorbells.is_empty() {
             true => None,
@@ -235,22 +237,29 @@ fn refuse_nul(spec: &Spec) -> Result<(), Error> {
 
 /// Refuses a pattern that a keeper could not use, while the caller can still correct it.
 pub fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
-    let watched = spec.watch.iter().flat_map(|watch| &watch.patterns);
-    let regexes = watched.filter_map(|pattern| match pattern {
+    let watched = spec.watch.iter().flat_map(|watch| watch.patterns.clone());
+    refuse_regexes(&watched.collect::<Vec<_>>())?;
+    match &spec.ready {
+        Some(Ready::Line(source)) => refuse_regex(source),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses patterns that are no regular expressions, and should be.
+pub fn refuse_regexes(patterns: &[Pattern]) -> Result<(), Error> {
+    let regexes = patterns.iter().filter_map(|pattern| match pattern {
         Pattern::Regex(source) | Pattern::NotRegex(source) => Some(source),
         Pattern::Text(_) | Pattern::NotText(_) => None,
     });
-    let ready = match &spec.ready {
-        Some(Ready::Line(source)) => Some(source),
-        _ => None,
-    };
-    for source in regexes.chain(ready) {
-        regex::bytes::Regex::new(source).map_err(|error| Error::BadPattern {
-            pattern: source.clone(),
-            reason: error.to_string(),
-        })?;
-    }
-    Ok(())
+    regexes.map(String::as_str).try_for_each(refuse_regex)
+}
+
+fn refuse_regex(source: &str) -> Result<(), Error> {
+    let regex = regex::bytes::Regex::new(source);
+    regex.map(drop).map_err(|error| Error::BadPattern {
+        pattern: source.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 fn has_nul(text: &OsStr) -> bool {

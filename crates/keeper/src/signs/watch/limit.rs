@@ -15,7 +15,7 @@
 //! This module reads no clock: every function gets the time. The state is a small value that is journaled, so that
 //! another keeper can continue with it.
 
-use outlive_core::watch::Match;
+use outlive_core::watch::{Match, keep_line};
 use outlive_core::{BootTime, Millis, Watch};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,9 @@ pub struct Waiting {
     /// At least one.
     pub count: u64,
     pub last: Match,
+    /// The newest of them. A predecessor of the first release did not keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// A report.
@@ -80,6 +83,8 @@ pub enum Event {
     Matched {
         count: u64,
         last: Match,
+        /// The newest lines, if there is more than one.
+        lines: Vec<String>,
         /// These are the last matches that are reported: the limit is reached.
         over: bool,
     },
@@ -87,7 +92,45 @@ pub enum Event {
     Disabled { untold: u64 },
 }
 
+impl Waiting {
+    fn one_more(before: Option<Waiting>, last: Match) -> Waiting {
+        let (count, mut lines) = before.map_or_else(Default::default, |it| (it.count, it.lines));
+        keep_line(&mut lines, &last.text);
+        Waiting {
+            count: count + 1,
+            last,
+            lines,
+        }
+    }
+
+    fn told(self, over: bool) -> Event {
+        Event::Matched {
+            count: self.count,
+            lines: if self.count > 1 {
+                self.lines
+            } else {
+                Vec::new()
+            },
+            last: self.last,
+            over,
+        }
+    }
+}
+
 impl State {
+    /// The state of a watch that begins anew, after this many matches in output from before.
+    pub fn begin(watch: &Watch, seen: u64) -> State {
+        let is_reached = watch.limit.is_some_and(|limit| seen >= limit);
+        State {
+            seen,
+            strikes: 0,
+            phase: match is_reached {
+                true => Phase::Over,
+                false => Phase::Idle,
+            },
+        }
+    }
+
     /// Nothing more will be reported, so the output need not be scanned any more.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Off | Phase::Over)
@@ -140,16 +183,13 @@ impl Limit {
         self.state.seen += 1;
         match &mut self.state.phase {
             Phase::Spacing { waiting, .. } => {
-                let count = waiting.as_ref().map_or(0, |waiting| waiting.count) + 1;
-                *waiting = Some(Waiting {
-                    count,
-                    last: found(),
-                });
+                let before = waiting.take();
+                *waiting = Some(Waiting::one_more(before, found()));
                 told
             }
             // The watch was idle, or its spacing has just ended without matches. In both cases nothing was reported
             // just now.
-            _ => Some(self.tell(now, 1, found())),
+            _ => Some(self.tell(now, Waiting::one_more(None, found()))),
         }
     }
 
@@ -161,7 +201,7 @@ impl Limit {
         if now < *until {
             return None;
         }
-        let Some(Waiting { count, last }) = waiting.take() else {
+        let Some(matches) = waiting.take() else {
             self.state.strikes = 0;
             self.state.phase = Phase::Idle;
             return None;
@@ -170,19 +210,20 @@ impl Limit {
         // If the limit is reached, the watch ends anyway, so the matches are reported.
         if self.state.strikes == self.rules.strikes && !self.is_reached() {
             self.state.phase = Phase::Off;
-            return Some(Event::Disabled { untold: count });
+            return Some(Event::Disabled {
+                untold: matches.count,
+            });
         }
-        Some(self.tell(now, count, last))
+        Some(self.tell(now, matches))
     }
 
     /// The output has ended: returns what is not reported yet, however recent the last report is.
     pub fn finish(&mut self) -> Option<Event> {
         let phase = std::mem::replace(&mut self.state.phase, Phase::Over);
         match phase {
-            Phase::Spacing { waiting, .. } => waiting.map(|Waiting { count, last }| {
-                let over = self.is_reached();
-                Event::Matched { count, last, over }
-            }),
+            Phase::Spacing { waiting, .. } => {
+                waiting.map(|matches| matches.told(self.is_reached()))
+            }
             Phase::Off => {
                 self.state.phase = Phase::Off;
                 None
@@ -191,7 +232,7 @@ impl Limit {
         }
     }
 
-    fn tell(&mut self, now: BootTime, count: u64, last: Match) -> Event {
+    fn tell(&mut self, now: BootTime, matches: Waiting) -> Event {
         let over = self.is_reached();
         self.state.phase = match over {
             true => Phase::Over,
@@ -200,7 +241,7 @@ impl Limit {
                 waiting: None,
             },
         };
-        Event::Matched { count, last, over }
+        matches.told(over)
     }
 
     fn is_reached(&self) -> bool {

@@ -48,10 +48,18 @@ fn told(watch: &Watch, matches: &[u64], until: u64) -> Vec<(u64, Event)> {
     told
 }
 
+/// The newest of this many matches.
+fn lines(count: u64, last: u64) -> Vec<String> {
+    let first = (last + 1).saturating_sub(count.min(20));
+    let all = (first..=last).map(|number| numbered(number).text);
+    all.filter(|_| count > 1).collect()
+}
+
 fn matched(count: u64, last: u64) -> Event {
     Event::Matched {
         count,
         last: numbered(last),
+        lines: lines(count, last),
         over: false,
     }
 }
@@ -60,6 +68,7 @@ fn last_matched(count: u64, last: u64) -> Event {
     Event::Matched {
         count,
         last: numbered(last),
+        lines: lines(count, last),
         over: true,
     }
 }
