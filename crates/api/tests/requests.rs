@@ -8,13 +8,14 @@ use outlive_api::id::JobId;
 use outlive_api::input::{Input, WriteId};
 use outlive_api::key::Key;
 use outlive_api::label::Label;
+use outlive_api::labels::{LabelFilter, LabelKey, parse_pair};
 use outlive_api::log::Cursor;
 use outlive_api::notify::{Leftovers, Notify};
 use outlive_api::os_text::OsText;
 use outlive_api::request::{
-    Ack, Attach, Command, EndSession, Filter, ForJob, ForJobs, ForSession, Log, LogForm, Namesake,
-    NewPost, Part, Prune, Run, Running, Selection, Send, SendSignal, Show, StateFilter, Stop, Take,
-    Until, Wait, WaitFor, Waiting,
+    Ack, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob, ForJobs,
+    ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection, Selector,
+    Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
 };
 use outlive_api::schemas;
 use outlive_api::signal::Signal;
@@ -44,7 +45,24 @@ fn for_job<R>(request: R) -> ForJob<R> {
 fn for_jobs<R>(request: R) -> ForJobs<R> {
     ForJobs {
         jobs: vec![job(), JobId::parse("job2").unwrap()],
+        select: None,
         request,
+    }
+}
+
+/// A request about jobs that are named and selected.
+fn for_all_jobs<R>(request: R) -> ForJobs<R> {
+    ForJobs {
+        select: Some(selector()),
+        ..for_jobs(request)
+    }
+}
+
+fn selector() -> Selector {
+    Selector {
+        session: Some(label("s")),
+        task: Some(label("t")),
+        labels: vec![LabelFilter::parse("k=v").unwrap()],
     }
 }
 
@@ -65,6 +83,8 @@ fn run() -> Run {
         .name("build")
         .session("s")
         .task("t")
+        .labeled("k", "v")
+        .shown_as("the build")
         .lock("gpu")
         .ready("port:8080")
         .cwd("/src")
@@ -151,13 +171,14 @@ fn requests_without_ids_read_back() {
         (json!({"command": {"shell": "make"}}), Run::shell("make")),
     );
     let filter = Filter {
-        session: Some(label("s")),
-        task: Some(label("t")),
+        select: selector(),
         state: StateFilter::Ended,
         limit: 3,
+        older_than: ms(4),
     };
     check("list_request", &filter, (json!({}), Filter::default()));
     let prune = Prune {
+        select: selector(),
         older_than: ms(1),
         keep: Some(2),
         max_size: Some(3),
@@ -247,13 +268,33 @@ fn requests_about_several_jobs_read_back() {
         timeout: ms(1500),
     };
     let defaults = for_jobs(Wait::default());
-    check("wait_request", &for_jobs(wait), (minimal(), defaults));
+    check("wait_request", &for_all_jobs(wait), (minimal(), defaults));
     let stop = Stop {
         grace: ms(1),
         detail: Some("test".to_owned()),
     };
     let defaults = for_jobs(Stop::default());
-    check("stop_request", &for_jobs(stop), (minimal(), defaults));
+    check("stop_request", &for_all_jobs(stop), (minimal(), defaults));
+    let watch = ChangeWatch {
+        add: vec![Pattern::Text("x".to_owned())],
+        drop: vec!["y".to_owned()],
+        drop_all: true,
+        limit: Some(7),
+        notify: Some(Notify::Never),
+        look_back: Some(9),
+    };
+    let defaults = for_jobs(ChangeWatch::default());
+    check("watch_request", &for_all_jobs(watch), (minimal(), defaults));
+    let labels = ChangeLabels {
+        set: [parse_pair("k=v").unwrap()].into(),
+        remove: vec![LabelKey::parse("l").unwrap()],
+    };
+    let defaults = for_jobs(ChangeLabels::default());
+    check(
+        "label_request",
+        &for_all_jobs(labels),
+        (minimal(), defaults),
+    );
 }
 
 #[test]
@@ -270,6 +311,7 @@ fn requests_about_a_session_read_back() {
     check("inbox_request", &for_session(take), (minimal(), defaults));
     let ack = Ack {
         events: vec![EventId::parse("job:7.k3f9x2").unwrap()],
+        jobs: vec![job()],
         delivered: true,
     };
     let defaults = for_session(Ack::default());
@@ -364,51 +406,4 @@ fn every_kind_of_input_and_command_reads_back() {
             }
         }
     }
-}
-
-#[test]
-fn an_http_sign_with_an_unknown_key_is_refused() {
-    let http = json!({"host": "h", "port": 1, "path": "/", "stat": 404});
-    let run = json!({"command": {"shell": "make"}, "ready": {"http": http}});
-    let refused = serde_json::from_value::<Run>(run).map(|_| "accepted");
-    assert!(refused.unwrap_err().to_string().contains("stat"));
-}
-
-/// What the command line refuses while it parses, a caller of the library or of JSON may still ask for.
-#[test]
-fn a_run_that_makes_no_sense_is_refused() {
-    let read = |key: &str, value: Value| {
-        let mut run = json!({"command": {"shell": "make"}});
-        run[key] = value;
-        serde_json::from_value::<Run>(run).unwrap().check()
-    };
-    let http = |port: u16, path: &str| json!({"http": {"host": "h", "port": port, "path": path}});
-    for (key, value) in [
-        ("input", json!({"pty": {"rows": 0, "cols": 80}})),
-        ("input", json!({"pty": {"rows": 24, "cols": 1001}})),
-        ("ready", json!({"port": 0})),
-        ("ready", json!({"line": ""})),
-        ("ready", http(0, "/")),
-        ("ready", http(1, "/\r\nX: y")),
-        ("ready", http(1, "")),
-        ("watch_limit", json!(0)),
-        ("quiet_after_ms", json!(0)),
-        ("max_output", json!(10)),
-        ("watch", json!(vec![json!({"text": "x"}); 201])),
-    ] {
-        assert!(read(key, value.clone()).is_err(), "{key}: {value}");
-    }
-    assert_eq!(read("ready", http(1, "/?a=204")), Ok(()));
-    assert_eq!(read("max_output", json!(0)), Ok(()));
-    let short = Run::shell("make").timeout(Duration::from_micros(500));
-    let written = serde_json::to_value(&short).unwrap();
-    assert_eq!(written["timeout_ms"], 1, "0 would mean never");
-}
-
-#[test]
-fn a_run_with_a_text_that_cannot_be_used_is_not_written() {
-    let run = Run::shell("make").name("");
-    let error = serde_json::to_string(&run).unwrap_err().to_string();
-    assert_eq!(error, run.check().unwrap_err().to_string());
-    assert_eq!(error, "the name \"\" cannot be used: it is empty");
 }

@@ -83,7 +83,9 @@ pub fn details(view: &JobView) -> String {
     if !job.details.labels.is_empty() {
         add("labels", Some(labels(job).replace('\n', ", ")));
     }
-    add("pid", job.pid.map(|pid| pid.to_string()));
+    // After the end, another process may have the number.
+    let pid = job.pid.filter(|_| !job.has_ended());
+    add("pid", pid.map(|pid| pid.to_string()));
     add("started", job.started_at.map(|at| at.to_string()));
     let ready = |ready| if ready { "yes" } else { "not yet" };
     add(

@@ -71,6 +71,8 @@ pub fn recognisable(call: &Call, job: &Job) -> Job {
     Job {
         command: cut(&one_line(&job.command), most),
         session: session.filter(|session| *session != call.session),
+        // After the end, another process may have the number.
+        pid: job.pid.filter(|_| !job.has_ended()),
         ..job.clone()
     }
 }

@@ -8,7 +8,7 @@ use outlive::inbox::Inbox;
 use outlive::units::MAX_DURATION;
 use outlive::verbs::list::{self, Filter, Selector};
 use outlive::verbs::show;
-use outlive::{Error, Job, JobId, Label, Outlive};
+use outlive::{Error, Job, JobId, Label, LabelFilter, Outlive};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use std::collections::HashSet;
@@ -113,12 +113,23 @@ impl Call {
 
     /// The jobs that this call may see.
     pub fn list(&self, state: list::StateFilter, limit: usize) -> Result<Vec<Job>, Error> {
+        self.list_with(state, limit, Vec::new())
+    }
+
+    /// Those of them with all of these labels.
+    pub fn list_with(
+        &self,
+        state: list::StateFilter,
+        limit: usize,
+        labels: Vec<LabelFilter>,
+    ) -> Result<Vec<Job>, Error> {
         let filter = Filter {
             select: Selector {
                 session: match self.scope {
                     Scope::Session => Some(self.session.clone()),
                     Scope::Everything => None,
                 },
+                labels,
                 ..Selector::default()
             },
             state,

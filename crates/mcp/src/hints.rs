@@ -27,6 +27,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::ReadsNothing(_) => {
             "a job started with `stdin: true` or `pty: true` can be written to"
         }
+        Error::NothingSelected => "the tool `jobs` lists the jobs that you can see",
         Error::NoKeys(_) => "send text, or start the job with `pty: true`",
         _ => return None,
     })
@@ -35,7 +36,7 @@ fn hint(error: &Error) -> Option<&'static str> {
 fn never_comes(what: WaitFor) -> Option<&'static str> {
     match what {
         WaitFor::Ready => Some("start it with `ready`"),
-        WaitFor::Match => Some("start it with `watch` or `watch_regex`"),
+        WaitFor::Match => Some("start it with `watch`, or call `watch`"),
         WaitFor::Quiet | WaitFor::End | WaitFor::Input => None,
     }
 }

@@ -149,13 +149,14 @@ impl Args {
             match EventId::parse(text) {
                 Ok(event) => ack.events.push(event),
                 // Without a colon it names a job, or a post, which only its id finds.
-                Err(_) if !text.contains(':') => ack.jobs.push(match context.outlive.find(text) {
+                Err(bad) if text.contains(':') => return Err(outlive::Error::from(bad).into()),
+                Err(bad) => ack.jobs.push(match context.outlive.find(text) {
+                    Ok(id) => id,
                     Err(error) if error.is_no_such_job() => {
-                        JobId::parse(text).map_err(|_| Failure::from(error))?
+                        JobId::parse(text).map_err(|_| outlive::Error::from(bad))?
                     }
-                    found => found?,
+                    Err(error) => return Err(error.into()),
                 }),
-                Err(bad) => return Err(outlive::Error::from(bad).into()),
             }
         }
         Ok(ack)

@@ -15,6 +15,7 @@ mod attaching;
 mod awaiting;
 mod basics;
 mod bounded;
+mod changing;
 mod compat;
 mod defaults;
 mod detach;

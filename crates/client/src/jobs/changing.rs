@@ -5,10 +5,10 @@ use crate::home::outlive::Outlive;
 use crate::jobs::connection::Answer;
 use crate::jobs::presence;
 use crate::moment;
-use outlive_core::change::Changed;
+use outlive_core::change::{self, Changed};
 use outlive_core::control::{Change, Reply, Request, UNKNOWN_REQUEST};
 use outlive_core::event::Event;
-use outlive_core::{JobDir, JobId, JournalWriter, labels, layout};
+use outlive_core::{JobDir, JobId, JournalWriter, Spec, State, labels, layout};
 use outlive_sys::lock::{self, LockResult};
 use std::thread;
 use std::time::Duration;
@@ -55,14 +55,14 @@ enum Done {
 
 /// The job is over, so only its labels can be changed, by whoever holds its lock.
 fn change_ended(outlive: &Outlive, id: &JobId, asked: &Change) -> Result<Done, Error> {
-    if !asked.watch.is_empty() {
+    let job = outlive.job_dir(id);
+    let spec = outlive.read_spec(id)?;
+    if !is_watched_so(&spec, &job.read_journal()?.state, asked) {
         return Err(Error::Refused {
             id: id.clone(),
             reason: "it has ended, so there is nothing to watch any more".to_owned(),
         });
     }
-    let job = outlive.job_dir(id);
-    let spec = outlive.read_spec(id)?;
     let Some(_lock) = lock(&job)? else {
         return Ok(Done::NotYet);
     };
@@ -88,6 +88,19 @@ fn change_ended(outlive: &Outlive, id: &JobId, asked: &Change) -> Result<Done, E
         .and_then(|()| journal.sync());
     written.map_err(Error::io("cannot write", job.journal()))?;
     Ok(Done::Yes)
+}
+
+/// Whether the job ended with the watch and the `notify` that are asked for. Its keeper may have been killed before it
+/// could say so.
+fn is_watched_so(spec: &Spec, state: &State, asked: &Change) -> bool {
+    let now = state.watch(spec);
+    let new = change::rewatched(now, &asked.usual, &asked.watch).watch;
+    let is_same = now.map_or(new.patterns.is_empty(), |now| *now == new);
+    is_same
+        && asked
+            .watch
+            .notify
+            .is_none_or(|notify| notify == state.notify(spec))
 }
 
 fn lock(job: &JobDir) -> Result<Option<lock::Lock>, Error> {

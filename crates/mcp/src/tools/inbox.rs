@@ -17,7 +17,7 @@ pub struct TakeInbox;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Ids of events to ack first, which you took with `hold`
+    /// Ids of events to ack first, which you took with `hold`, or of jobs
     #[serde(default)]
     ack: Vec<String>,
     /// Do not ack what is taken now: unless you ack it, it is delivered again after five minutes
@@ -58,17 +58,7 @@ You seldom need it if `run` says that you will be told. Use it to wait for the f
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let inbox = &call.inbox;
-        let acked = args.ack.iter().map(|text| EventId::parse(text));
-        let events = acked
-            .collect::<Result<Vec<EventId>, _>>()
-            .map_err(outlive::Error::from)?;
-        let acked = inbox::ack(
-            inbox,
-            &Ack {
-                events,
-                ..Ack::default()
-            },
-        );
+        let acked = inbox::ack(inbox, &asked_ack(call, &args.ack)?);
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
         let delivery = take(call, call.patience.within(Some(limit)))?;
         let more = delivery.more();
@@ -99,6 +89,20 @@ You seldom need it if `run` says that you will be told. Use it to wait for the f
         }
         Ok(reply)
     }
+}
+
+/// An event has a colon in its id, and a job has none.
+fn asked_ack(call: &Call, texts: &[String]) -> Result<Ack, Refused> {
+    let mut ack = Ack::default();
+    for text in texts {
+        match text.contains(':') {
+            true => ack
+                .events
+                .push(EventId::parse(text).map_err(outlive::Error::from)?),
+            false => ack.jobs.push(call.find(text)?),
+        }
+    }
+    Ok(ack)
 }
 
 fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {

@@ -5,9 +5,9 @@ use crate::answer::recognisable;
 use crate::call::{Call, Scope};
 use crate::reply::{Refused, Reply};
 use crate::words;
-use outlive::Job;
 use outlive::defaults::LIST_ENDED;
 use outlive::verbs::list::StateFilter;
+use outlive::{Job, LabelFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ pub struct Args {
     state: Option<StateFilter>,
     /// At most this many ended jobs (default: 20)
     limit: Option<usize>,
+    /// Only jobs with this label: KEY or KEY=VALUE
+    label: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,7 +44,10 @@ with it: `wait` waits for the end of a job.";
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let state = args.state.unwrap_or_default();
-        let found = call.list(state, args.limit.unwrap_or(LIST_ENDED))?;
+        let label = args.label.as_deref().map(LabelFilter::parse);
+        let label = label.transpose().map_err(Refused::bad_input)?;
+        let limit = args.limit.unwrap_or(LIST_ENDED);
+        let found = call.list_with(state, limit, label.into_iter().collect())?;
         let jobs: Vec<Job> = found.iter().map(|job| recognisable(call, job)).collect();
         let note = jobs.is_empty().then(|| none(call));
         let text = match &note {

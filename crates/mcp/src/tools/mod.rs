@@ -9,6 +9,7 @@ mod send;
 mod show;
 mod stop;
 mod wait;
+mod watch;
 
 use crate::arguments::Given;
 use crate::call::Call;
@@ -121,6 +122,7 @@ pub fn entries(compat: bool) -> Vec<Entry> {
         entry::<wait::Wait>(),
         entry::<send::Send>(),
         entry::<stop::Stop>(),
+        entry::<watch::Watch>(),
         entry::<inbox::TakeInbox>(),
     ];
     if compat {

@@ -8,6 +8,7 @@ use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
+use outlive::labels::{self, Labels};
 use outlive::units::parse_size;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
@@ -76,6 +77,11 @@ pub struct Args {
     notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
+    /// Pairs to find it by
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    /// Show this text in place of the command
+    r#as: Option<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
@@ -223,14 +229,28 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
     run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
+    run.labels = labels(args.labels)?;
+    run.shown_as = args.r#as;
     Ok(run)
 }
 
-fn watched(texts: Vec<String>, regexes: Vec<String>, without: Vec<String>) -> Vec<Pattern> {
+pub(super) fn watched(
+    texts: Vec<String>,
+    regexes: Vec<String>,
+    without: Vec<String>,
+) -> Vec<Pattern> {
     let texts = texts.into_iter().map(Pattern::Text);
     let regexes = regexes.into_iter().map(Pattern::Regex);
     let without = without.into_iter().map(Pattern::NotText);
     texts.chain(regexes).chain(without).collect()
+}
+
+fn labels(given: BTreeMap<String, String>) -> Result<Labels, Refused> {
+    let pairs = given
+        .into_iter()
+        .map(|(key, value)| Ok((key.try_into()?, value.try_into()?)));
+    let labels: Result<Labels, labels::BadLabels> = pairs.collect();
+    labels.map_err(Refused::bad_input)
 }
 
 fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {

@@ -74,7 +74,7 @@ pub const CASES: &[Case] = &[
             assert!((300..30_000).contains(&lasted), "{job}");
             let time = |key: &str| job[key].as_str().unwrap().to_owned();
             assert!(time("started_at") < time("ended_at"), "{job}");
-            assert_eq!(job["pid"], serde_json::Value::Null);
+            assert!(job["pid"].is_i64(), "{job}");
         },
     },
     Case {

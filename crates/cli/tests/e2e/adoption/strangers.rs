@@ -31,7 +31,7 @@ fn after_a_restart_a_running_job_is_lost_and_its_pid_is_not_touched() {
         json!({ "kind": "lost", "reason": "the machine was restarted while it ran" })
     );
     assert_eq!(job["exit_code"], Value::Null);
-    assert_eq!(job["pid"], Value::Null);
+    assert_eq!(job["pid"], leader);
     assert_eq!(world.outlive(&["wait", &id]).code, 125);
     world.ok(&["stop", &id]);
     assert_eq!(world.outlive(&["signal", &id, "KILL"]).code, 125);

@@ -21,7 +21,7 @@ fn the_end_has_outcome_cause_duration_and_output_as_in_the_journal() {
     assert_eq!(job["outcome"], exited(3));
     assert_eq!(job["exit_code"], 3);
     assert_eq!(job["ended_by"], "itself");
-    assert_eq!(job["pid"], Value::Null);
+    assert!(job["pid"].is_i64(), "{job}");
     assert_eq!(job["output"]["bytes"], 5);
     assert_eq!(job["output"]["dropped_bytes"], 0);
     assert_eq!(job["lingering"], 0);

@@ -13,8 +13,8 @@ fn names(answer: &Value) -> Vec<&str> {
         .collect()
 }
 
-const TOOLS: [&str; 8] = [
-    "run", "jobs", "show", "log", "wait", "send", "stop", "inbox",
+const TOOLS: [&str; 9] = [
+    "run", "jobs", "show", "log", "wait", "send", "stop", "watch", "inbox",
 ];
 
 #[test]
