@@ -99,14 +99,15 @@ impl SelectOrAll {
 impl Found {
     /// The jobs. Says if the options have selected none.
     pub fn ids(self, context: &Context) -> Vec<JobId> {
+        if matches!(&self, Found::Selected(ids) if ids.is_empty()) {
+            context.say("outlive: no running job is selected");
+        }
+        self.into_ids()
+    }
+
+    pub fn into_ids(self) -> Vec<JobId> {
         match self {
-            Found::Named(ids) => ids,
-            Found::Selected(ids) => {
-                if ids.is_empty() {
-                    context.say("outlive: no running job is selected");
-                }
-                ids
-            }
+            Found::Named(ids) | Found::Selected(ids) => ids,
         }
     }
 }

@@ -15,10 +15,12 @@ use outlive::{Error, JobId, Signal, agree, count};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = USAGE)]
 pub struct Args {
-    /// The job to signal (its id, the beginning of its id, or its name), and the signal: a name such as USR1 or
-    /// SIGINT, or a number
-    #[arg(required = true, num_args = 1..=2, value_names = ["ID", "SIGNAL"])]
-    words: Vec<String>,
+    /// The job to signal: its id, the beginning of its id, or its name. Not with --session, --task, --label or --all
+    #[arg(value_name = "ID")]
+    first: String,
+    /// The signal: a name such as USR1 or SIGINT, or a number
+    #[arg(value_name = "SIGNAL")]
+    second: Option<String>,
     #[command(flatten)]
     select: SelectOrAll,
 }
@@ -31,16 +33,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     const NO_SIGNAL: &str = "give the job and the signal: `outlive signal ID SIGNAL`";
     const BOTH: &str = "give one job, or select jobs with options, not both";
     let is_selected = args.select.is_given();
-    let (ids, word) = match (args.words.as_slice(), is_selected) {
-        ([id, word], false) => (vec![id.clone()], word),
-        ([word], true) => (Vec::new(), word),
-        (_, false) => return Err(Failure::Usage(NO_SIGNAL)),
-        (_, true) => return Err(Failure::Usage(BOTH)),
+    let (id, word) = match (args.first, args.second, is_selected) {
+        (id, Some(word), false) => (Some(id), word),
+        (word, None, true) => (None, word),
+        (_, None, false) => return Err(Failure::Usage(NO_SIGNAL)),
+        (_, Some(_), true) => return Err(Failure::Usage(BOTH)),
     };
-    let signal = Signal::parse(word).map_err(|bad| Failure::BadValue(bad.to_string()))?;
+    let signal = Signal::parse(&word).map_err(|bad| Failure::BadValue(bad.to_string()))?;
     let asked = SendSignal { signal };
-    if let ([id], false) = (ids.as_slice(), is_selected) {
-        let id = context.find(id)?;
+    if let Some(id) = id {
+        let id = context.find(&id)?;
         let signaled = signal::signal(&context.outlive, &id, asked)?;
         say_denied(context, &id, signaled);
         match context.json {
@@ -49,7 +51,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Success);
     }
-    let ids = args.select.jobs(context, &ids)?.ids(context);
+    let ids = args.select.jobs(context, &[])?.into_ids();
     if ids.is_empty() {
         return Err(Error::NothingSelected.into());
     }

@@ -3,12 +3,14 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 26] = [
     "run",
     "list",
     "show",
     "log",
     "wait",
+    "watch",
+    "label",
     "stop",
     "signal",
     "send",

@@ -77,6 +77,26 @@ fn wait_and_stop() {
 }
 
 #[test]
+fn changing() {
+    let mut session = Session::new();
+    session.does("run --name web --label suite=unit --as 'the web server' --timeout 2h --notify failure --shell 'echo ERROR 1; echo up; sleep 300'");
+    session.types("label web owner=ci suite-");
+    session.types("label web");
+    session.types("watch web");
+    session.types("watch web ERROR --regex 'warn.*' --limit 5");
+    session.types("show web");
+    session.types("list --label owner=ci --preview=1");
+    session.types("stop --label nobody");
+    session.types("signal --label nobody TERM");
+    session.types("stop");
+    session.types("stop --label owner --by 'the nightly run'");
+    session.types("watch web more");
+    session.types("label web no-pair");
+    session.types("prune --label owner");
+    assert_snapshot("verbs/changing", &session.transcript());
+}
+
+#[test]
 fn input() {
     let mut session = Session::new();
     session.does("run --name filter --stdin pipe -- cat");

@@ -244,7 +244,7 @@ fn what_cannot_be_meant_is_refused_in_the_models_words() {
         (
             "run",
             json!({"command": "x", "colour": 1}),
-            "`run` has no argument `colour`; it takes command, ",
+            "`run` has no argument `colour`; it takes as, command, ",
         ),
         (
             "run",
@@ -254,7 +254,7 @@ fn what_cannot_be_meant_is_refused_in_the_models_words() {
         (
             "jobs",
             json!({"grep": "x"}),
-            "`jobs` has no argument `grep`; it takes limit, state",
+            "`jobs` has no argument `grep`; it takes label, limit, state",
         ),
         (
             "log",

@@ -2,6 +2,7 @@
 
 mod beside_hooks;
 mod brief;
+mod changing;
 pub mod client;
 mod codex;
 mod habits;

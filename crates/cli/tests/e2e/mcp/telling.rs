@@ -142,7 +142,7 @@ fn the_inbox_is_taken_and_acked() {
     client.ok("inbox", json!({"ack": [event]}));
     let inboxes = world.home().join("inbox").join("s");
     assert!(!inboxes.join(job_of(&held["events"][0]["event"])).exists());
-    let refused = client.tool("inbox", json!({"ack": ["nonsense"]}));
+    let refused = client.tool("inbox", json!({"ack": ["nonsense:x"]}));
     assert_eq!(refused["_meta"]["outlive/refused"], "bad_input");
 }
 
