@@ -1,4 +1,4 @@
-//! SIGKILL at each system call of a client that stops, sends, waits, claims, acks or prunes.
+//! SIGKILL at each system call of a client that stops, sends, waits, claims, acks, prunes, or changes a job.
 //!
 //! A verb that was killed may or may not have had its effect. Repeated, it has its effect, and nothing
 //! has happened twice.
@@ -37,10 +37,15 @@ enum Verb {
     OwnWait,
     Claim,
     Ack,
+    /// Changes the watch and the labels of a running job, through its keeper.
+    Watch,
+    Label,
+    /// Changes the labels of a job that is over, in its journal.
+    LabelOver,
     Prune,
 }
 
-const VERBS: [Verb; 8] = [
+const VERBS: [Verb; 11] = [
     Verb::Stop,
     Verb::Send,
     Verb::SendEnd,
@@ -48,6 +53,9 @@ const VERBS: [Verb; 8] = [
     Verb::OwnWait,
     Verb::Claim,
     Verb::Ack,
+    Verb::Watch,
+    Verb::Label,
+    Verb::LabelOver,
     Verb::Prune,
 ];
 
@@ -110,11 +118,11 @@ fn claimed_ids(world: &World, inbox: &[&str]) -> Result<Vec<String>, String> {
 impl Verb {
     fn kind(self) -> &'static Kind {
         Kind::called(match self {
-            Verb::Stop => "stopped",
+            Verb::Stop | Verb::Watch | Verb::Label => "stopped",
             Verb::Send | Verb::SendEnd => "stdin",
             Verb::Wait | Verb::OwnWait => "timing out",
             Verb::Claim | Verb::Ack => "watched",
-            Verb::Prune => "short",
+            Verb::Prune | Verb::LabelOver => "short",
         })
     }
 
@@ -159,6 +167,15 @@ impl Verb {
                 command.args(claimed_ids(world, &inbox)?);
                 command
             }
+            Verb::Watch | Verb::Label => {
+                job::until_up(world)?;
+                world.command(self.change())
+            }
+            Verb::LabelOver => {
+                job::wait(world)?;
+                invariants::nothing_is_left(world)?;
+                world.command(self.change())
+            }
             Verb::Prune => {
                 self.kind().go_on(world)?;
                 invariants::nothing_is_left(world)?;
@@ -173,6 +190,30 @@ impl Verb {
         Ok(command)
     }
 
+    /// The arguments of a change.
+    fn change(self) -> &'static [&'static str] {
+        match self {
+            Verb::Watch => &["watch", ID, "nothing like it"],
+            _ => &["label", ID, "k=v"],
+        }
+    }
+
+    /// Repeated, a change that was killed is made once.
+    fn check_change(self, world: &World) -> Result<(), String> {
+        world.try_ok(self.change())?;
+        let changes = world.all_events(ID).into_iter();
+        let changes = changes.filter(|(kind, _)| kind == "changed").count();
+        invariants::same("the number of changes", changes, 1)?;
+        let job = world.try_json(&["show", ID, "--json"])?;
+        match self {
+            Verb::Watch => {
+                let text = job["watch"]["patterns"][0]["text"].as_str();
+                invariants::same("the watch", text, Some("nothing like it"))
+            }
+            _ => invariants::same("the label", job["labels"]["k"].as_str(), Some("v")),
+        }
+    }
+
     fn check(self, world: &World, ran: &Ran, at: usize, cleared: &Cleared) -> Result<(), String> {
         let kind = self.kind();
         if !matches!(ran.code, 0 | 137 | 143) {
@@ -185,6 +226,9 @@ impl Verb {
                 has_run: true,
             };
             return held::check(world, kind, &past, Interface::Programs, at, cleared);
+        }
+        if matches!(self, Verb::Watch | Verb::Label | Verb::LabelOver) {
+            self.check_change(world)?;
         }
         let ended = match self {
             // `go_on` would send more lines, but an ended job takes no input.

@@ -80,8 +80,8 @@ pub fn details(view: &JobView) -> String {
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));
     add("task", job.task.as_ref().map(ToString::to_string));
-    if !job.details.labels.is_empty() {
-        add("labels", Some(labels(job).replace('\n', ", ")));
+    for (key, value) in asked(job) {
+        add(key, value);
     }
     // After the end, another process may have the number.
     let pid = job.pid.filter(|_| !job.has_ended());
@@ -97,15 +97,8 @@ pub fn details(view: &JobView) -> String {
         },
     );
     let of_watch = |lines| format!("{} reported", count(lines, "line"));
-    if job.details.watch.is_some() {
-        add("watch", Some(watch(job)));
-    }
     add("matches", job.matches.map(of_watch));
-    let timeout = job.details.timeout_ms;
-    add("timeout", timeout.map(|time| words::span(time)));
-    add("notify", notify(job));
     add("ended", job.ended_at.map(|at| at.to_string()));
-    add("told", job.details.told.as_ref().map(told));
     add("asked by", job.ended_by_detail.clone());
     add(
         "used",
@@ -146,6 +139,19 @@ pub fn details(view: &JobView) -> String {
         text.push_str(preview);
     }
     text
+}
+
+/// What a job was asked for, and whether its end was told, where there is something to say.
+fn asked(job: &Job) -> [(&'static str, Option<String>); 5] {
+    let details = &job.details;
+    let labels = labels(job).replace('\n', ", ");
+    [
+        ("labels", Some(labels).filter(|labels| !labels.is_empty())),
+        ("timeout", details.timeout_ms.map(words::span)),
+        ("notify", notify(job)),
+        ("watch", details.watch.as_ref().map(|_| watch(job))),
+        ("told", details.told.as_ref().map(told)),
+    ]
 }
 
 /// The labels of a job, one per line.

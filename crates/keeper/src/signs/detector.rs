@@ -376,15 +376,6 @@ impl Signs {
         self.unwritten.put(events);
     }
 
-    /// The text of the pattern that the last line of a report matched.
-    fn pattern_of(&self, event: &limit::Event) -> Option<String> {
-        let limit::Event::Matched { last, .. } = event else {
-            return None;
-        };
-        let patterns = &self.watch.as_ref()?.patterns;
-        Some(patterns.get(last.pattern?)?.source().to_owned())
-    }
-
     /// The position to continue from after the next event is journaled.
     fn mark(&mut self) -> Value {
         self.resume.step += 1;
@@ -397,10 +388,6 @@ impl Signs {
     /// The events to be journaled next, in one write.
     pub fn unwritten(&self) -> Option<&[Event]> {
         self.unwritten.first()
-    }
-
-    pub fn has_unwritten(&self) -> bool {
-        self.unwritten().is_some()
     }
 
     pub fn has_written(&mut self) {

@@ -39,6 +39,20 @@ impl Signs {
         self.watch.is_none()
     }
 
+    /// Whether something that was found could not be journaled yet.
+    pub fn has_unwritten(&self) -> bool {
+        self.unwritten().is_some()
+    }
+
+    /// The text of the pattern that the last line of a report matched.
+    pub(super) fn pattern_of(&self, event: &limit::Event) -> Option<String> {
+        let limit::Event::Matched { last, .. } = event else {
+            return None;
+        };
+        let patterns = &self.watch.as_ref()?.patterns;
+        Some(patterns.get(last.pattern?)?.source().to_owned())
+    }
+
     /// Finds out how to go on with a new watch. Changes nothing.
     pub fn plan(
         signs: Option<&Signs>,
