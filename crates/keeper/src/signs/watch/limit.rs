@@ -93,11 +93,19 @@ pub enum Event {
 }
 
 impl Waiting {
+    /// A single match needs no list.
     fn one_more(before: Option<Waiting>, last: Match) -> Waiting {
-        let (count, mut lines) = before.map_or_else(Default::default, |it| (it.count, it.lines));
+        let Some(before) = before else {
+            let (count, lines) = (1, Vec::new());
+            return Waiting { count, last, lines };
+        };
+        let mut lines = before.lines;
+        if lines.is_empty() {
+            keep_line(&mut lines, &before.last.text);
+        }
         keep_line(&mut lines, &last.text);
         Waiting {
-            count: count + 1,
+            count: before.count + 1,
             last,
             lines,
         }
@@ -106,11 +114,7 @@ impl Waiting {
     fn told(self, over: bool) -> Event {
         Event::Matched {
             count: self.count,
-            lines: if self.count > 1 {
-                self.lines
-            } else {
-                Vec::new()
-            },
+            lines: self.lines,
             last: self.last,
             over,
         }
