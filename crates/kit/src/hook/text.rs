@@ -108,6 +108,7 @@ mod tests {
             job,
             session: Label::parse("s").ok(),
             task: None,
+            labels: outlive::Labels::new(),
             at: outlive::Timestamp::from_unix_ms(0),
             attempt: 1,
             last: None,
