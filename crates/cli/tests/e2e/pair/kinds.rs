@@ -19,10 +19,13 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 28] = [
+pub const HOOKS: [(&str, [Comes; 5]); 31] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
+    ("Confined", [Never; 5]),
+    ("GroupsMade", [Never; 5]),
     ("Forked", [Always; 5]),
+    ("PutUnder", [Always; 5]),
     ("Spawned", [Always; 5]),
     ("GateOpened", [Always; 5]),
     ("Executed", [Always; 5]),

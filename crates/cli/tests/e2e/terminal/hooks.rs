@@ -14,12 +14,14 @@ enum Course {
     Stop,
 }
 
-/// Hooks that only jobs with a watch, a lock, a doorbell, an end of input, lingering processes or a lost standby come
-/// to.
-const ELSEWHERE: [&str; 7] = [
+/// Hooks that only jobs with a watch, a lock, a limit, a doorbell, an end of input, lingering processes or a lost
+/// standby come to.
+const ELSEWHERE: [&str; 9] = [
     "NewStandby",
     "LingeringEnded",
     "TurnCame",
+    "Confined",
+    "GroupsMade",
     "InputEnded",
     "Noticed",
     "Ringing",
