@@ -3,6 +3,7 @@
 
 mod homes;
 mod keeping;
+mod limited;
 pub mod releases;
 mod talking;
 mod telling;
