@@ -5,6 +5,7 @@ mod adopting;
 mod changing;
 mod homes;
 mod keeping;
+mod limited;
 pub mod releases;
 mod restarts;
 mod streams;

@@ -19,7 +19,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 43] = [
+pub const HOOKS: [(&str, [Comes; 5]); 46] = [
     ("Begun", [Always; 5]),
     // None of these jobs waits for its turn. `queues/killed.rs`, `after` and `locks/killed.rs` test those that do.
     ("AfterMet", [Never; 5]),
@@ -28,7 +28,10 @@ pub const HOOKS: [(&str, [Comes; 5]); 43] = [
     ("QueueJoined", [Never; 5]),
     ("TurnTaken", [Never; 5]),
     ("TurnCame", [Never; 5]),
+    ("Confined", [Never; 5]),
+    ("GroupsMade", [Never; 5]),
     ("Forked", [Always; 5]),
+    ("PutUnder", [Always; 5]),
     ("Spawned", [Always; 5]),
     ("GateOpened", [Always; 5]),
     ("Executed", [Always; 5]),

@@ -14,9 +14,9 @@ enum Course {
     Stop,
 }
 
-/// Hooks that only jobs with a watch, a lock, a queue, others to wait for, a doorbell, an end of input, lingering processes or a lost standby come
-/// to.
-const ELSEWHERE: [&str; 13] = [
+/// Hooks that only jobs with a watch, a lock, a queue, others to wait for, a limit, a doorbell, an end of input,
+/// lingering processes or a lost standby come to.
+const ELSEWHERE: [&str; 15] = [
     "NewStandby",
     "LingeringEnded",
     "AfterMet",
@@ -26,6 +26,8 @@ const ELSEWHERE: [&str; 13] = [
     "TurnTaken",
     "TurnCame",
     "TurnPassed",
+    "Confined",
+    "GroupsMade",
     "InputEnded",
     "Noticed",
     "Ringing",
