@@ -1,6 +1,8 @@
 //! What can go wrong. A message states facts. What to do about it depends on the face, so each face adds its own
 //! hint: options to the command line, arguments to MCP.
 
+mod parts;
+
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
 pub use crate::jobs::adoptable::NotAdoptable;
@@ -13,8 +15,8 @@ use outlive_api::waiting::BadAfter;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
-use outlive_core::outcome::Outcome;
 use outlive_core::{JobId, journal, quote};
+use parts::{describe, missing, show_ids};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -421,41 +423,5 @@ impl Error {
                 | Error::OnlyLooking
                 | Error::BadVariable(_)
         )
-    }
-}
-
-/// What a job must be started with, so that this can come.
-fn missing(what: WaitFor) -> &'static str {
-    match what {
-        WaitFor::Ready => "a sign of readiness",
-        WaitFor::Match => "a watch",
-        WaitFor::Quiet => "a limit of silence",
-        WaitFor::End | WaitFor::Input => "anything to wait for",
-    }
-}
-
-fn show_ids(ids: &[JobId]) -> String {
-    const MAX_SHOWN: usize = 5;
-    let mut text = ids
-        .iter()
-        .take(MAX_SHOWN)
-        .map(JobId::to_string)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if ids.len() > MAX_SHOWN {
-        text.push_str(&format!(" and {} more", ids.len() - MAX_SHOWN));
-    }
-    text
-}
-
-fn describe(job: &Job) -> String {
-    match &job.outcome {
-        // A job can write to its own journal, so the reason may be its words.
-        Some(Outcome::Lost { reason }) => {
-            let reason = quote::string(reason, MAX_REASON);
-            format!("has ended (lost: {reason})")
-        }
-        Some(_) => format!("has ended ({})", words::outcome(job)),
-        None => format!("is {}", job.state),
     }
 }

@@ -20,17 +20,19 @@ use crate::confined::Confined;
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
 use crate::label::Label;
-use crate::outcome::{End, EndedBy};
+use crate::outcome::End;
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
 use outlive_api::time::Millis;
 use std::ops::Range;
 
 pub mod attempts;
+mod ender;
 mod phase;
 mod signs;
 
 pub use attempts::Attempts;
+pub use ender::Ender;
 pub use signs::{Ring, Signs};
 
 /// A job's state: what results from applying all events of its journal.
@@ -151,25 +153,6 @@ pub enum Tail {
         /// A keeper read the output all the time until it was closed.
         output_complete: bool,
     },
-}
-
-/// What ended a job, and who requested it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ender {
-    pub by: EndedBy,
-    pub detail: Option<String>,
-    pub session: Option<Label>,
-}
-
-impl Ender {
-    /// For a job whose end nobody saw.
-    pub fn unknown() -> Ender {
-        Ender {
-            by: EndedBy::Unknown,
-            detail: None,
-            session: None,
-        }
-    }
 }
 
 /// Whether an event changed the state.
@@ -406,31 +389,6 @@ impl State {
         match &self.phase {
             Phase::Ended { at, .. } => Some(*at),
             _ => None,
-        }
-    }
-
-    /// What ends a job whose leader ends in this phase, and who requested it. `by_signal` says that a
-    /// signal ended the leader.
-    pub fn ended_by(&self, by_signal: bool) -> Ender {
-        if let Some(ender) = self.ended_by_in_pause() {
-            return ender;
-        }
-        let stop = match &self.phase {
-            Phase::Stopping(_, stop) => Some(stop),
-            _ => self.early_stop.as_ref(),
-        };
-        let by = match stop.map(|stop| stop.by) {
-            Some(StopCause::Stop) => EndedBy::Stop,
-            Some(StopCause::Timeout) => EndedBy::Timeout,
-            Some(StopCause::Place) => EndedBy::Place,
-            Some(StopCause::Memory) => EndedBy::Memory,
-            None if by_signal => EndedBy::Signal,
-            None => EndedBy::Itself,
-        };
-        Ender {
-            by,
-            detail: stop.and_then(|stop| stop.detail.clone()),
-            session: stop.and_then(|stop| stop.session.clone()),
         }
     }
 

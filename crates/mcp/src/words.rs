@@ -97,12 +97,19 @@ pub fn telling(call: &Call, notify: Notify) -> &'static str {
         }
         (Notify::End, Teller::Hooks) => "you will be told when it ends, do not poll",
         (Notify::Failure, Teller::Hooks) => "you will be told if it fails, do not poll",
-        (Notify::End | Notify::Failure, Teller::HooksOfAgent) => {
+        (Notify::End, Teller::HooksOfAgent) => {
             "your agent is told when it ends; if you need its end yourself, use `wait`. Do not poll"
         }
-        (Notify::End | Notify::Failure, Teller::Replies) => {
+        (Notify::Failure, Teller::HooksOfAgent) => {
+            "your agent is told if it fails; if you need its end yourself, use `wait`. Do not poll"
+        }
+        (Notify::End, Teller::Replies) => {
             "nothing wakes you when it ends: `wait` waits for it, and the reply to a later call of these tools \
              tells it. Do not poll"
+        }
+        (Notify::Failure, Teller::Replies) => {
+            "nothing wakes you if it fails: `wait` waits for its end, and the reply to a later call of these tools \
+             tells a failure. Do not poll"
         }
     }
 }

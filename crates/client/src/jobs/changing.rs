@@ -35,7 +35,7 @@ pub fn change(outlive: &Outlive, id: &JobId, asked: &Change) -> Result<(), Error
             Ok(Answer::Reply(_)) => return Err(Error::NoAnswer(id.clone())),
             // The next keeper is asked.
             Ok(Answer::KeeperGone) => {}
-            Err(Error::Refused { reason, .. }) if reason.starts_with(UNKNOWN_REQUEST) => {
+            Err(Error::RefusedByKeeper { reason, .. }) if reason.starts_with(UNKNOWN_REQUEST) => {
                 return Err(Error::OldKeeper(id.clone()));
             }
             Err(error) => return Err(error),

@@ -23,16 +23,20 @@ use std::time::Duration;
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
-    let (mut job, ..) = read(outlive, id)?;
+    with_attempts(outlive, id).map(|(job, _)| job)
+}
+
+fn with_attempts(outlive: &Outlive, id: &JobId) -> Result<(Job, State), Error> {
+    let (mut job, _, state) = read(outlive, id)?;
     if job.restart.is_some() {
         job.attempts = attempts::newest(outlive, id)?;
     }
-    Ok(job)
+    Ok((job, state))
 }
 
 /// The job as it is now, with what it uses.
 pub fn with_usage(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
-    let (job, _, state) = read(outlive, id)?;
+    let (job, state) = with_attempts(outlive, id)?;
     Ok(Job {
         usage: job
             .usage

@@ -1,5 +1,6 @@
 use super::*;
 use crate::clocks::WallTime;
+use crate::outcome::EndedBy;
 use crate::outcome::Outcome;
 use proptest::prelude::*;
 

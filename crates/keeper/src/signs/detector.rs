@@ -8,6 +8,7 @@
 //! small file of its own (`progress`), which is written after the journal. A successor continues from the newer of the
 //! two, so nothing is missed and nothing is reported twice.
 
+mod attempts;
 mod look_back;
 mod rewatch;
 
@@ -274,21 +275,6 @@ impl Signs {
         if let Some(prompt) = &mut self.prompt {
             prompt.is_alive(now);
         }
-    }
-
-    /// The command has ended, and will be run again.
-    pub fn end_attempt(&mut self, now: BootTime) {
-        self.look_at_begun(now);
-        self.ready = None;
-        if let Some(silence) = &mut self.silence {
-            silence.pause();
-        }
-    }
-
-    /// The command is run again. Its output begins at `from`.
-    pub fn begin_attempt(&mut self, spec: &Spec, from: u64) -> io::Result<()> {
-        self.ready = ready_scanner(spec, Place::default().not_before(from))?;
-        Ok(())
     }
 
     /// Handles what is due now. `size` is the size of the output.

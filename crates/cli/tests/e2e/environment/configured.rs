@@ -76,7 +76,7 @@ fn every_face_has_the_same_defaults() {
     let run = json!({"command": "echo [$NO_COLOR]; sleep 60", "id": "mcp"});
     let reply = client.tool("run", run);
     // The reply says what will happen, not what was asked for.
-    assert!(text_of(&reply).contains("told if it fails"), "{reply}");
+    assert!(text_of(&reply).contains("if it fails"), "{reply}");
     let found = spec(&world, "mcp");
     assert_eq!(
         (&found["timeout_ms"], &found["notify"]),
