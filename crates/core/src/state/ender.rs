@@ -1,7 +1,7 @@
 //! What ended a job, and who asked for it.
 
 use super::{Phase, State};
-use crate::event::StopCause;
+use crate::event::{StopCause, StopRequest};
 use crate::label::Label;
 use crate::outcome::EndedBy;
 
@@ -22,6 +22,24 @@ impl Ender {
             session: None,
         }
     }
+
+    /// For a job that ends because of this request.
+    pub fn of(request: &StopRequest) -> Ender {
+        Ender {
+            by: ended_by(request.by),
+            detail: request.detail.clone(),
+            session: request.session.clone(),
+        }
+    }
+}
+
+fn ended_by(stop: StopCause) -> EndedBy {
+    match stop {
+        StopCause::Stop => EndedBy::Stop,
+        StopCause::Timeout => EndedBy::Timeout,
+        StopCause::Place => EndedBy::Place,
+        StopCause::Memory => EndedBy::Memory,
+    }
 }
 
 impl State {
@@ -36,10 +54,7 @@ impl State {
             _ => self.early_stop.as_ref(),
         };
         let by = match stop.map(|stop| stop.by) {
-            Some(StopCause::Stop) => EndedBy::Stop,
-            Some(StopCause::Timeout) => EndedBy::Timeout,
-            Some(StopCause::Place) => EndedBy::Place,
-            Some(StopCause::Memory) => EndedBy::Memory,
+            Some(cause) => ended_by(cause),
             None if by_signal => EndedBy::Signal,
             None => EndedBy::Itself,
         };

@@ -73,8 +73,13 @@ impl Keeper<'_> {
     /// leader is not reaped yet.
     pub(super) fn end_attempt(&mut self, ended: LeaderEnd, next_at: BootTime) -> io::Result<()> {
         let at = self.end.see(clock::moment);
-        let rings = false;
-        let synced = Exited { at, ended, rings }
+        let exited = Exited {
+            at,
+            ended,
+            rings: false,
+            stop: self.stop.unwritten_request().cloned(),
+        };
+        let synced = exited
             .drain(&mut self.job, |job| self.output.drain(job, &mut self.signs))
             .sync(&self.job, &self.output.capture);
         self.signs.end_attempt(&mut self.job);

@@ -168,6 +168,7 @@ impl Keeper<'_> {
         let exited = Exited {
             at,
             rings: self.has_doorbells_for(&ended.outcome),
+            stop: self.stop.unwritten_request().cloned(),
             ended,
         };
         let synced = exited

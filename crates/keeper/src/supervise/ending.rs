@@ -13,7 +13,7 @@ use crate::start::leader::LeaderEnd;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::memory;
 use outlive_core::ending::{self, Findable, Remaining};
-use outlive_core::event::{Event, Moment};
+use outlive_core::event::{Event, Moment, StopRequest};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
 use std::io;
@@ -26,6 +26,8 @@ pub struct Exited {
     pub ended: LeaderEnd,
     /// Doorbells are to be rung for this end.
     pub rings: bool,
+    /// A stop that could not be journaled. The end names it, if there is no room for its own record until then.
+    pub stop: Option<StopRequest>,
 }
 
 /// What the end of a job says about its attempts.
@@ -106,13 +108,15 @@ impl Synced {
         lingering: Option<u32>,
         since: Option<Moment>,
     ) -> End {
-        let Exited { at, ended, .. } = self.0;
+        let Exited {
+            at, ended, stop, ..
+        } = self.0;
         let dropped_bytes = journal_gaps(job, output);
         let capture = &output.capture;
         let state = job.state();
         let ender = match &ended.outcome {
             Outcome::Lost { .. } => Ender::unknown(),
-            outcome => memory::ender(job, outcome),
+            outcome => memory::ender(job, outcome, stop.as_ref()),
         };
         End {
             duration_ms: ended.duration_ms(since, at),

@@ -42,21 +42,22 @@ pub(crate) fn kills_the_rest(job: &KeptJob) -> bool {
     by == Some(EndedBy::Memory) && is_limited(job)
 }
 
-/// What ended the job, where the journal alone would say that it was a signal or the job itself.
+/// What ended the job, where the journal alone would say that it was a signal or the job itself: a stop that could not
+/// be journaled, or want of memory.
 ///
 /// Kept out of line, as `begin::begin` is.
 #[inline(never)]
-pub(crate) fn ender(job: &KeptJob, outcome: &Outcome) -> Ender {
+pub(crate) fn ender(job: &KeptJob, outcome: &Outcome, unwritten: Option<&StopRequest>) -> Ender {
     let state = job.state();
     let by_signal = matches!(outcome, Outcome::Signaled { .. });
     let ender = state.ended_by(by_signal);
-    let is_open = matches!(ender.by, EndedBy::Signal | EndedBy::Itself);
-    match is_open && ran_out(job, outcome) {
-        true => Ender {
+    match (ender.by, unwritten) {
+        (EndedBy::Signal | EndedBy::Itself, Some(request)) => Ender::of(request),
+        (EndedBy::Signal | EndedBy::Itself, None) if ran_out(job, outcome) => Ender {
             by: EndedBy::Memory,
             ..ender
         },
-        false => ender,
+        _ => ender,
     }
 }
 

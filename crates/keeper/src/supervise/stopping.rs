@@ -96,21 +96,23 @@ impl Stop {
 
     /// Whether a request could not be journaled yet.
     fn is_unwritten(&self) -> bool {
-        match self {
-            Stop::Requested { unwritten } => unwritten.is_some(),
-            Stop::UnderWay(stop) => stop.unwritten.is_some(),
-            Stop::None | Stop::Over { .. } => false,
-        }
+        self.unwritten_request().is_some()
     }
 
-    /// Whether a request that is not journaled yet ends the job, and not only an attempt.
-    pub fn ends_job(&self) -> bool {
+    /// A request that could not be journaled yet.
+    pub fn unwritten_request(&self) -> Option<&StopRequest> {
         let unwritten = match self {
             Stop::Requested { unwritten } => unwritten.as_ref(),
             Stop::UnderWay(stop) => stop.unwritten.as_ref(),
             Stop::None | Stop::Over { .. } => None,
         };
-        unwritten.is_some_and(|unwritten| unwritten.request.by.ends_job())
+        unwritten.map(|unwritten| &unwritten.request)
+    }
+
+    /// Whether such a request ends the job, and not only an attempt.
+    pub fn ends_job(&self) -> bool {
+        self.unwritten_request()
+            .is_some_and(|request| request.by.ends_job())
     }
 
     /// Where a request is kept until it is journaled.

@@ -119,6 +119,7 @@ pub struct Args {
     cpus: Option<f64>,
     /// Most processes
     pids: Option<u32>,
+    /// From -20 (first) to 19 (last)
     nice: Option<i32>,
 }
 

@@ -85,7 +85,7 @@ fn every_face_has_the_same_defaults() {
     let run = json!({"command": "echo [${NO_COLOR-}]; sleep 60", "id": "own", "timeout_seconds": 0,
         "plain": false, "notify": "end"});
     let reply = client.tool("run", run);
-    assert!(text_of(&reply).contains("told when it ends"), "{reply}");
+    assert!(text_of(&reply).contains("when it ends"), "{reply}");
     let found = spec(&world, "own");
     assert_eq!(
         (&found["timeout_ms"], &found["notify"]),

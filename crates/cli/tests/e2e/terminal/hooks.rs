@@ -14,9 +14,18 @@ enum Course {
     Stop,
 }
 
-/// Hooks that only jobs with a watch, a lock, a queue, others to wait for, a limit, a doorbell, an end of input,
-/// lingering processes or a lost standby come to.
-const ELSEWHERE: [&str; 15] = [
+/// Hooks that only jobs with a watch, a lock, a queue, others to wait for, a limit, split streams, another attempt, a
+/// change, a doorbell, an end of input, lingering processes or a lost standby come to.
+const ELSEWHERE: [&str; 24] = [
+    "Switched",
+    "SwitchesRewritten",
+    "SwitchesReplaced",
+    "ChangeAsked",
+    "ChangeWritten",
+    "AttemptEnded",
+    "AttemptReaped",
+    "AttemptDue",
+    "GateParked",
     "NewStandby",
     "LingeringEnded",
     "AfterMet",
