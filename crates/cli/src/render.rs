@@ -96,7 +96,9 @@ pub fn details(view: &JobView) -> String {
     let pid = job.pid.filter(|_| !job.has_ended());
     add("pid", pid.map(|pid| pid.to_string()));
     add("attempts", words::attempt(job));
-    add("started", job.started_at.map(|at| at.to_string()));
+    let has_run = job.pid.is_some();
+    let begun = if has_run { "started" } else { "accepted" };
+    add(begun, job.started_at.map(|at| at.to_string()));
     let ready = |ready| if ready { "yes" } else { "not yet" };
     add(
         "ready",

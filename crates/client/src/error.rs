@@ -146,9 +146,7 @@ pub enum Error {
     #[error("{0:?} contains a NUL byte, which a command, directory or variable must not")]
     Nul(String),
     /// The text does not have the form KEY=VALUE.
-    #[error(
-        "{0:?} cannot name a variable; write KEY=VALUE, with a KEY that is not empty and contains no '='"
-    )]
+    #[error("{0:?} is not of the form KEY=VALUE, with a KEY that is not empty")]
     BadVariable(String),
     /// No directory for the home was found.
     #[error("cannot find a directory for jobs")]

@@ -91,7 +91,7 @@ pub fn short_state(job: &Job) -> String {
         Some(WaitingFor::Lock { lock, holder: None }) => format!(" ({})", name(lock)),
         Some(WaitingFor::Queue {
             queue, position, ..
-        }) => format!(", {position} in {}", name(queue)),
+        }) => format!(", position {position} in {}", name(queue)),
         Some(WaitingFor::After { after }) => format!(" for {}", ids(after)),
     };
     format!("{}{on}", outcome(job))

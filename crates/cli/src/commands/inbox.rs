@@ -31,7 +31,7 @@ pub struct Args {
     /// Show the inbox of this session [default: $OUTLIVE_SESSION, else the agent's own session]
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// Show the inboxes of all sessions
+    /// Show the inboxes of all sessions. This claims their events, too: use --peek to leave them to their sessions
     #[arg(long, conflicts_with_all = ["session", "wait", "follow", "hook"])]
     all_sessions: bool,
     /// If there is no event, wait for one. With DUR, wait at most that time, then exit with 124

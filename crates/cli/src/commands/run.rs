@@ -19,7 +19,7 @@ use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
 use outlive::{Chunk, Follow, Job, JobId, Outcome, Stream, missing_line};
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Start a job in the background and print its id
@@ -249,23 +249,32 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
     if let Some(limit) = limit {
         follow = follow.at_most(limit);
     }
-    loop {
+    let mut is_midline = false;
+    let has_ended = loop {
         match follow.next_chunk()? {
-            Chunk::Bytes {
-                bytes,
-                stream: Some(Stream::Stderr),
-                ..
-            } => io::stderr().lock().write_all(&bytes)?,
-            Chunk::Bytes { bytes, .. } => {
-                let mut out = io::stdout().lock();
-                out.write_all(&bytes)?;
-                out.flush()?;
+            Chunk::Bytes { bytes, stream, .. } => {
+                is_midline = bytes.last().is_some_and(|byte| *byte != b'\n');
+                copy(&bytes, stream)?;
             }
             Chunk::Missing(range) => context.print(&missing_line(&range))?,
-            Chunk::Ended => return Ok(true),
-            Chunk::OutOfTime => return Ok(false),
+            Chunk::Ended => break true,
+            Chunk::OutOfTime => break false,
         }
+    };
+    // What is said next has a line of its own.
+    if is_midline && io::stdout().is_terminal() && io::stderr().is_terminal() {
+        context.say("");
     }
+    Ok(has_ended)
+}
+
+fn copy(bytes: &[u8], stream: Option<Stream>) -> io::Result<()> {
+    if stream == Some(Stream::Stderr) {
+        return io::stderr().lock().write_all(bytes);
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
 }
 
 /// The exit code when nobody reads the output any more: the job's own if it has ended, and never a success

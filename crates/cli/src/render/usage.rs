@@ -2,7 +2,6 @@
 
 use super::aligned;
 use outlive::Job;
-use outlive::api::outcome::Usage;
 use outlive::api::usage::UsageSample;
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
@@ -25,7 +24,7 @@ pub fn usage_table(jobs: &[Job]) -> String {
             words::duration(job),
             usage.as_ref().map_or_else(none, words::cpu),
             size(usage.and_then(|usage| usage.memory_bytes)),
-            size(usage.and_then(|usage| most(job, &usage))),
+            size(usage.and_then(|usage| usage.peak_memory_bytes)),
             size(usage.and_then(|usage| usage.read_bytes)),
             size(usage.and_then(|usage| usage.written_bytes)),
             usage
@@ -36,12 +35,6 @@ pub fn usage_table(jobs: &[Job]) -> String {
         ]
     });
     aligned(&heads, rows.collect()).concat()
-}
-
-/// The most memory that it had. What one process had says nothing about a tree that is still running.
-fn most(job: &Job, usage: &Usage) -> Option<u64> {
-    let of_one = job.has_ended().then_some(usage.max_rss_bytes);
-    usage.peak_memory_bytes.or(of_one)
 }
 
 fn none() -> String {

@@ -39,7 +39,7 @@ fn a_running_job_is_replaced_only_with_replace() {
     assert_eq!(shown["outcome"], signaled("SIGTERM"));
     assert_eq!(
         shown["ended_by_detail"],
-        json!(format!("replaced by {second}"))
+        json!(format!("its successor {second}"))
     );
     assert_eq!(world.show(&second)["state"], "running");
     // Without a job of this name, `--replace` has nothing to do.

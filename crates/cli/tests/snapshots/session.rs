@@ -169,7 +169,7 @@ const FIXED: [(&str, &str); 10] = [
     ),
     (
         r"(?m)^used .*",
-        "used      0.01 s of CPU, 3.0 MiB of memory at most",
+        "used      0.01 s of CPU, 3.0 MiB of memory at most in one process",
     ),
     (r"freed [1-9][0-9.]* \w+", "freed 8.0 KiB"),
 ];

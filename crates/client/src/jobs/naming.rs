@@ -75,7 +75,7 @@ pub(crate) fn take(
         Namesake::Refuse => Err(Error::NameTaken(Box::new(show::show(outlive, &id)?))),
         Namesake::Replace => {
             let how = Stop {
-                detail: Some(format!("replaced by {}", spec.id)),
+                detail: Some(format!("its successor {}", spec.id)),
                 ..Stop::default()
             };
             stop::stop(outlive, &[id], &how)?;

@@ -19,6 +19,12 @@ pub fn watch(outlive: &Outlive, id: &JobId, asked: &ChangeWatch) -> Result<Job, 
     if asked.is_empty() {
         return show::show(outlive, id);
     }
+    if !asked.add.is_empty() && outlive.read_spec(id)?.adopted.is_some() {
+        return Err(Error::Refused {
+            id: id.clone(),
+            reason: "its output goes elsewhere, so there is nothing to watch",
+        });
+    }
     let config = outlive.config()?.watch;
     let usual = Watch {
         spacing_ms: milliseconds(config.spacing),

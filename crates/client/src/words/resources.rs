@@ -15,7 +15,11 @@ pub fn usage(usage: &Usage) -> String {
         (Some(now), Some(most)) => format!("{now} of memory now, {most} at most"),
         (Some(now), None) => format!("{now} of memory now"),
         (None, Some(most)) => format!("{most} of memory at most"),
-        (None, None) => format!("{} of memory at most", show_size(usage.max_rss_bytes)),
+        // Nothing counted the memory of all processes together.
+        (None, None) => format!(
+            "{} of memory at most in one process",
+            show_size(usage.max_rss_bytes)
+        ),
     });
     if let (Some(read), Some(written)) = (usage.read_bytes, usage.written_bytes) {
         let (read, written) = (show_size(read), show_size(written));

@@ -250,6 +250,7 @@ impl Front {
                 Some(quote::visible(reason).into_owned())
             }
             Some((_, EndedBy::Timeout)) => Some(format!("{id}: timed out")),
+            Some((_, EndedBy::Memory)) => Some(format!("{id}: out of memory")),
             Some((Outcome::Exited { .. } | Outcome::Signaled { .. }, _)) => None,
             None => Some(UNSEEN.to_owned()),
         };

@@ -223,3 +223,22 @@ fn what_cannot_be_watched_for_is_refused_and_changes_nothing() {
         "the session {SESSION} is told of the end"
     );
 }
+
+#[test]
+fn an_adopted_job_has_no_output_to_watch() {
+    let world = World::new();
+    let mut process = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    world.ok(&["adopt", &process.id().to_string(), "--id", "taken"]);
+    let refused = world.outlive(&["watch", "taken", "ready"]);
+    assert_eq!(refused.code, 125, "{refused:?}");
+    assert!(
+        refused.stderr.contains("its output goes elsewhere"),
+        "{refused:?}"
+    );
+    world.ok(&["watch", "taken", "--notify", "never"]);
+    world.ok(&["stop", "taken"]);
+    process.wait().unwrap();
+}
