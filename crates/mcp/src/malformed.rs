@@ -2,7 +2,7 @@
 //!
 //! Both transports use this, because the library answers such input without an id, or not at all.
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, Read};
@@ -48,6 +48,21 @@ pub fn read(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Malformed> {
                 None,
             ),
         }),
+    }
+}
+
+/// The reply to a request that the library does not know. It does not know `tools/call` either if its parameters are wrong.
+pub fn unknown_request(method: &str) -> ErrorData {
+    match method {
+        "tools/call" => ErrorData::invalid_params(
+            "`tools/call` needs `name`, a text; `arguments` is an object",
+            None,
+        ),
+        _ => ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("there is no method {method:?}, or its parameters are wrong"),
+            None,
+        ),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
 use crate::identity::{self, Identity, Sessions};
+use crate::malformed;
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
@@ -21,12 +22,12 @@ use outlive::{Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
-    CompleteRequestMethod, CompleteRequestParams, CompleteResult, CreateTaskResult, ErrorData,
-    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, CreateTaskResult, CustomRequest,
+    CustomResult, ErrorData, GetTaskParams, GetTaskResult, Implementation, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
@@ -218,6 +219,14 @@ impl ServerHandler for Server {
                 Implementation::new("outlive", env!("CARGO_PKG_VERSION")).with_title("Outlive"),
             )
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(malformed::unknown_request(&request.method))
     }
 
     async fn list_tools(

@@ -52,6 +52,27 @@ fn a_request_that_is_too_long_is_refused_under_its_id_and_the_server_goes_on() {
 }
 
 #[test]
+fn a_call_of_a_tool_with_wrong_parameters_says_what_is_wrong() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    for params in [
+        json!({}),
+        json!({"name": 5}),
+        json!({"name": "jobs", "arguments": [1]}),
+    ] {
+        client.write_line(
+            &json!({"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": params})
+                .to_string(),
+        );
+        let reply = client.next();
+        assert_refused(&reply, -32602, &json!(50));
+        assert!(reply.to_string().contains("`name`, a text"), "{reply}");
+    }
+    client.write_line(r#"{"jsonrpc":"2.0","id":51,"method":"tools/nonsense"}"#);
+    assert_refused(&client.next(), -32601, &json!(51));
+}
+
+#[test]
 fn what_is_no_request_is_refused_with_an_id_or_null() {
     let world = World::new();
     let mut client = Client::silent(&world, &["--session", "s"]);
