@@ -132,6 +132,8 @@ error_codes! {
     NoAnswer = "no_answer",
     /// Another host keeps the job (`host`).
     Unreachable = "unreachable",
+    /// No place of this name is configured.
+    NoSuchPlace = "no_such_place",
     /// A file of the job cannot be understood.
     Unreadable = "unreadable",
     /// A file or a system call failed.

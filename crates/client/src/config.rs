@@ -32,7 +32,9 @@ use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;
 use outlive_core::told::Rules;
+use crate::places::Place;
 use section::Section;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -62,6 +64,9 @@ pub struct Config {
     pub retention: Retention,
     /// The doorbells, in the order of the file.
     pub doorbells: Vec<Bell>,
+    /// The tables `[place.NAME]`.
+    #[doc(hidden)]
+    pub places: BTreeMap<String, Place>,
 }
 
 /// How events are delivered to sessions.
@@ -185,6 +190,7 @@ impl Config {
             environment: jobs::environment(&mut top)?,
             retention: retention::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
+            places: BTreeMap::new(),
         };
         top.finish()?;
         Ok(config)

@@ -2,6 +2,7 @@
 //! hint: options to the command line, arguments to MCP.
 
 mod parts;
+mod place;
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
@@ -16,6 +17,7 @@ use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
 use outlive_core::{JobId, journal, quote};
+pub use place::PlaceError;
 use parts::{describe, missing, show_ids};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -120,6 +122,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A place cannot be used, or was not reached.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// The sign of readiness is not valid.
     #[error(transparent)]
     BadReady(#[from] outlive_core::ready::BadReady),
@@ -340,6 +345,7 @@ impl Error {
             Error::KeeperFailed(_) => ErrorCode::KeeperFailed,
             Error::NoAnswer(_) => ErrorCode::NoAnswer,
             Error::Unreachable { .. } => ErrorCode::Unreachable,
+            Error::Place(error) => error.code(),
             Error::Refused { .. }
             | Error::RefusedByKeeper { .. }
             | Error::NotSplit(_)

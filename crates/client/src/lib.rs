@@ -68,6 +68,8 @@ mod jobs;
 mod launch;
 mod moment;
 mod output;
+#[doc(hidden)]
+pub mod places;
 mod random;
 pub mod redact;
 mod screen;

@@ -29,6 +29,9 @@
 //! | [`named`] | locks an id so that no other job can get it meanwhile |
 //! | [`history`] | the list of ended jobs, in order |
 //! | [`control`] | the messages between a client and a keeper |
+//! | [`place`] | where a job runs, as a person names it |
+//! | [`wire`] | frames: how a courier and a far end talk over one byte stream |
+//! | [`far`] | what they say to each other |
 //! | [`host`] | decides whether a job runs on this host or another one |
 //! | [`process`] | a process reference that stays correct when a process ID is reused |
 //! | [`quote`] | text of others, quoted so that it cannot pose as ours |
@@ -53,6 +56,7 @@ pub mod control;
 pub mod doorbell;
 pub mod ending;
 pub mod event;
+pub mod far;
 pub mod history;
 pub mod host;
 pub mod index;
@@ -65,6 +69,7 @@ pub mod next_step;
 pub mod notice;
 pub mod outcome;
 pub mod output;
+pub mod place;
 pub mod post;
 pub mod process;
 pub mod queue;
@@ -77,6 +82,7 @@ pub mod streams;
 pub mod told;
 pub mod units;
 pub mod watch;
+pub mod wire;
 pub mod words;
 
 pub use outlive_api::{

@@ -1,0 +1,43 @@
+//! Why nobody was reached at a place. None of these says anything about the jobs there.
+
+use std::fmt;
+
+/// Why nobody was reached.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unreached {
+    /// The transport ended, or said why it cannot: its last words.
+    Refused(String),
+    /// No answer came in time.
+    TimedOut,
+    /// The transport says that what the address names does not exist.
+    NoSuchInstance(String),
+    /// It exists and does not run now; so nothing runs in it.
+    Stopped(String),
+    /// We may not: no key, a wrong password, an unknown host key.
+    Denied(String),
+    /// No program of ours can run there: another machine type, or no directory for it.
+    NoProgram(String),
+    /// Another machine or another home answers to the address.
+    OtherInstance(String),
+    /// What answers is not our program, or is of another version.
+    NotUnderstood(String),
+    /// The courier here could not be started.
+    NoCourier(String),
+}
+
+impl fmt::Display for Unreached {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreached::TimedOut => out.write_str("no answer in time"),
+            Unreached::Refused(why)
+            | Unreached::NoSuchInstance(why)
+            | Unreached::Stopped(why)
+            | Unreached::Denied(why)
+            | Unreached::NoProgram(why)
+            | Unreached::OtherInstance(why)
+            | Unreached::NotUnderstood(why)
+            | Unreached::NoCourier(why) => out.write_str(why),
+        }
+    }
+}
