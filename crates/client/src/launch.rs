@@ -16,8 +16,11 @@ use crate::hooks::{self, Hook};
 use crate::inbox;
 use crate::jobs::whereabouts;
 use crate::launch::keeper_process::StartResult;
+use crate::places::records;
 use crate::moment::now;
+use outlive_core::ending;
 use outlive_core::event::Event;
+use outlive_core::far::Instance;
 use outlive_core::host::Here;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::links;
@@ -41,11 +44,20 @@ pub enum NameClaim {
     Taken,
 }
 
+/// Who keeps a job.
+#[derive(Clone, Copy, Debug)]
+pub enum Keeper<'a> {
+    /// A pair on this machine.
+    Here,
+    /// A pair at the place that answered as this instance.
+    At(&'a Instance),
+}
+
 /// Makes the directory of a new job, unless its id is taken.
-pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim, Error> {
+pub fn make(outlive: &Outlive, spec: &Spec, keeper: Keeper<'_>) -> Result<NameClaim, Error> {
     outlive.prepare()?;
     let job = outlive.job_dir(&spec.id);
-    let new = New::make(outlive, spec)?;
+    let new = New::make(outlive, spec, keeper)?;
     hooks::reach(Hook::DirectoryMade);
     link(outlive, spec, &JobDir::at(new.path.clone()))?;
     hooks::reach(Hook::Linked);
@@ -77,6 +89,13 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim, Error> {
     }
     if let Some(session) = &spec.session {
         inbox::wake(outlive, session);
+    }
+    if let Keeper::At(_) = keeper
+        && !ending::make_findable(&job, Some(spec)).lasts
+    {
+        withdraw(outlive, spec, &job)?;
+        let refused = io::Error::other("the disk did not confirm it");
+        return Err(Error::io("cannot sync", job.path())(refused));
     }
     Ok(NameClaim::Claimed(lock))
 }
@@ -115,7 +134,7 @@ struct New {
 }
 
 impl New {
-    fn make(outlive: &Outlive, spec: &Spec) -> Result<New, Error> {
+    fn make(outlive: &Outlive, spec: &Spec, keeper: Keeper<'_>) -> Result<New, Error> {
         let random = crate::random::number()?;
         let path =
             outlive
@@ -127,12 +146,25 @@ impl New {
             .create(&path)
             .map_err(Error::io("cannot make the job directory", &path))?;
         let mut new = New { path, lock: None };
-        let here = whereabouts::here()?;
-        new.lock = Some(
-            new.fill(spec, here)
-                .map_err(Error::io("cannot write the job directory", &new.path))?,
-        );
+        let filled = match keeper {
+            Keeper::Here => new.fill(spec, whereabouts::here()?),
+            Keeper::At(instance) => new.fill_placed(spec, instance),
+        };
+        new.lock =
+            Some(filled.map_err(Error::io("cannot write the job directory", &new.path))?);
         Ok(new)
+    }
+
+    /// A job of a place has no output and no feed here, and its journal is filled from there.
+    fn fill_placed(&self, spec: &Spec, instance: &Instance) -> io::Result<Lock> {
+        let job = JobDir::at(self.path.clone());
+        let LockResult::Acquired(lock) = lock::take(layout::make(&job.lock())?)? else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
+        layout::make(&job.journal())?;
+        records::begin(&job, instance)?;
+        Ok(lock)
     }
 
     fn fill(&self, spec: &Spec, here: &Here) -> io::Result<Lock> {

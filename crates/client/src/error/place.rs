@@ -41,6 +41,14 @@ pub enum PlaceError {
         /// The place.
         place: String,
     },
+    /// A job is to start after one of another place.
+    #[error("{id} is a job of {place}, and a job can only start after jobs of its own place")]
+    AfterOther {
+        /// The job that it is to start after.
+        id: JobId,
+        /// The place of that job.
+        place: String,
+    },
     /// The place answered that it cannot do this.
     #[error("{place}: {message}")]
     Refused {
@@ -54,9 +62,22 @@ pub enum PlaceError {
 }
 
 impl PlaceError {
+    /// The request can never succeed, whatever the state of the place.
+    pub(super) fn is_bad_input(&self) -> bool {
+        matches!(
+            self,
+            PlaceError::Bad(_)
+                | PlaceError::NoSuch(_)
+                | PlaceError::OnlyHere { .. }
+                | PlaceError::AfterOther { .. }
+        )
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } => ErrorCode::BadInput,
+            PlaceError::Bad(_)
+            | PlaceError::OnlyHere { .. }
+            | PlaceError::AfterOther { .. } => ErrorCode::BadInput,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
             PlaceError::Unreached { .. } | PlaceError::PerhapsStarted { .. } => {
                 ErrorCode::Unreachable

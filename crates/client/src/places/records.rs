@@ -9,9 +9,11 @@
 //! jobs/<id>/placed          how the start went: JSON lines, appended
 //! ```
 
-use outlive_core::WallTime;
+use crate::clock;
 use outlive_core::far::Instance;
+use outlive_core::{JobDir, WallTime, layout};
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 
 /// The socket of a courier, in the directory of its place.
 pub const SOCKET: &str = "courier";
@@ -53,4 +55,31 @@ pub enum PlacedStep {
         failure: Option<String>,
         at: WallTime,
     },
+}
+
+/// The name of the record of a start, in the directory of its job.
+pub const PLACED: &str = "placed";
+
+/// Notes that the start may be sent, in the directory of a job that is being made. Synced.
+pub fn begin(job: &JobDir, instance: &Instance) -> io::Result<()> {
+    let asked = PlacedStep::Asked {
+        instance: instance.clone(),
+        at: clock::wall(),
+    };
+    let mut line = serde_json::to_vec(&asked)?;
+    line.push(b'\n');
+    let mut file = layout::make(&job.path().join(PLACED))?;
+    file.write_all(&line)?;
+    layout::sync_all(&file)
+}
+
+/// The steps of a start; empty for a job that is of no place.
+pub fn read_placed(job: &JobDir) -> io::Result<Vec<PlacedStep>> {
+    let bytes = match layout::read(&job.path().join(PLACED)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let whole = lines.filter(|line| line.ends_with(b"\n"));
+    Ok(whole.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }

@@ -3,6 +3,7 @@
 mod command_line;
 mod foreground;
 mod limits;
+mod placed;
 mod spec;
 mod turns;
 
@@ -21,7 +22,7 @@ use crate::jobs::naming;
 use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::StartResult;
-use crate::launch::{self, NameClaim};
+use crate::launch::{self, Keeper, NameClaim};
 use crate::verbs::{prune, show};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
@@ -32,6 +33,7 @@ use outlive_core::layout;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Notify, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
+use placed::{Destination, There};
 use spec::Specified;
 use std::fs::File;
 use std::io::{self, Read};
@@ -79,7 +81,10 @@ impl Started {
 /// Starts a job. Returns after its command was executed or could not be executed.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     match prepare(outlive, asked)? {
-        Prepared::New(new) => begin(outlive, *new),
+        Prepared::New(new) => match new.destination.clone() {
+            Destination::Here => begin(outlive, *new),
+            Destination::There(there) => placed::begin(outlive, *new, &there),
+        },
         Prepared::Already(job, notes) => Ok(Started::already(outlive, *job, notes)),
     }
 }
@@ -92,6 +97,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
         variables,
         mut notes,
         _alone,
+        ..
     } = new;
     // Opened before the start: a job that ends at once may be pruned before it is read.
     let journal = outlive.job_dir(&spec.id).journal();
@@ -131,6 +137,8 @@ pub(super) struct NewJob {
     lock: Lock,
     variables: JobVariables,
     pub notes: Vec<String>,
+    destination: Destination,
+    id_is_given: bool,
     /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
     _alone: [Option<Alone>; 3],
 }
@@ -145,11 +153,13 @@ enum Prepared {
 fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
     let (unless_running, namesake, id_is_given) =
         (asked.unless_running, asked.namesake, asked.id.is_some());
+    let destination = Destination::of(outlive, &asked)?;
+    let there = destination.there();
     let Specified {
         mut spec,
         variables,
         notes,
-    } = spec::specify(outlive, asked)?;
+    } = spec::specify(outlive, asked, there)?;
     // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id));
@@ -169,29 +179,33 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
             turns::refuse_too_many(outlive, &spec)?
         }
     };
-    let (lock, named) = name(outlive, &mut spec, namesake, id_is_given)?;
+    let (lock, named) = name(outlive, &mut spec, namesake, id_is_given, there)?;
     Ok(Prepared::New(Box::new(NewJob {
         spec,
         lock,
         variables,
         notes,
+        destination,
+        id_is_given,
         _alone: [alone, named, capped],
     })))
 }
 
 /// The spec of a job that does not execute the command of the request: it has no use for variables and notes.
 pub(super) fn specify(outlive: &Outlive, asked: Run) -> Result<Spec, Error> {
-    Ok(spec::specify(outlive, asked)?.spec)
+    Ok(spec::specify(outlive, asked, None)?.spec)
 }
 
 /// Makes the directory of a job that is specified already.
 pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Result<NewJob, Error> {
-    let (lock, named) = name(outlive, &mut spec, Namesake::Refuse, id_is_given)?;
+    let (lock, named) = name(outlive, &mut spec, Namesake::Refuse, id_is_given, None)?;
     Ok(NewJob {
         spec,
         lock,
         variables: JobVariables::default(),
         notes: Vec::new(),
+        destination: Destination::Here,
+        id_is_given,
         _alone: [None, named, None],
     })
 }
@@ -208,6 +222,7 @@ fn name(
     spec: &mut Spec,
     namesake: Namesake,
     id_is_given: bool,
+    there: Option<&There>,
 ) -> Result<(Lock, Option<Alone>), Error> {
     // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
@@ -217,9 +232,24 @@ fn name(
         true => None,
         false => naming::take(outlive, spec, namesake)?,
     };
+    let lock = make_directory(outlive, spec, id_is_given, there)?;
+    Ok((lock, named))
+}
+
+/// Makes the directory, under another id if the one of the spec is taken and was not given.
+fn make_directory(
+    outlive: &Outlive,
+    spec: &mut Spec,
+    id_is_given: bool,
+    there: Option<&There>,
+) -> Result<Lock, Error> {
+    let keeper = match there {
+        None => Keeper::Here,
+        Some(there) => Keeper::At(&there.greeting.instance),
+    };
     loop {
-        match launch::make(outlive, spec)? {
-            NameClaim::Claimed(lock) => return Ok((lock, named)),
+        match launch::make(outlive, spec, keeper)? {
+            NameClaim::Claimed(lock) => return Ok(lock),
             NameClaim::Taken if !id_is_given => spec.id = spec::make_id()?,
             NameClaim::Taken => match show::show(outlive, &spec.id) {
                 // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps

@@ -1,5 +1,6 @@
 //! Runs a job in the foreground: this process becomes its keeper.
 
+use super::placed::{self, Destination};
 use super::{NewJob, Prepared, Run, prepare};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -18,6 +19,9 @@ pub fn foreground(
     asked: Run,
     announce: impl FnOnce(&JobId, &[String]),
 ) -> Result<Infallible, Error> {
+    if let Some(place) = Destination::named(outlive, &asked)? {
+        return Err(placed::only_here("a job in the foreground", place));
+    }
     // Block these signals until the keeper handles them: an earlier one would be lost, or kill this
     // process and leave a job without a keeper.
     own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
@@ -28,6 +32,7 @@ pub fn foreground(
         variables,
         notes,
         _alone,
+        ..
     } = match prepare(outlive, asked)? {
         Prepared::New(new) => *new,
         Prepared::Already(job, _) => return Err(Error::IdTaken(job)),

@@ -1,0 +1,44 @@
+//! Connects to the keeper of a job of a place, through the courier.
+
+use super::SHORT_PAUSE;
+use crate::error::{Error, PlaceError};
+use crate::home::outlive::Outlive;
+use crate::jobs::away::{self, Away};
+use crate::jobs::connection::{Connection, PATIENCE};
+use crate::places::dial;
+use outlive_core::JobId;
+use outlive_core::far::Opening;
+use std::thread;
+use std::time::Duration;
+
+/// Opens the control stream of a job. Returns `None` if the state must be read again: the job was over there. `patience`
+/// counts if it is another one than keepers on this machine get.
+pub fn connect(
+    outlive: &Outlive,
+    away: &Away,
+    id: &JobId,
+    patience: Duration,
+) -> Result<Option<Connection>, Error> {
+    let place = away::resolve(outlive, away)?;
+    let within = match patience == PATIENCE {
+        true => place.settings.reach,
+        false => patience,
+    };
+    let opening = Opening::Control { job: id.clone() };
+    match dial::open(outlive, &place, opening, within) {
+        Ok(stream) => Ok(Some(Connection::through(stream))),
+        Err(Error::Place(PlaceError::Refused { code, message, place })) => {
+            let now = outlive.job_dir(id).read_journal()?.state;
+            match now.is_final() {
+                true => Ok(None),
+                false => Err(PlaceError::Refused { code, message, place }.into()),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits a moment, so that a far end which ends each stream at once is not asked without a pause.
+pub fn pause() {
+    thread::sleep(SHORT_PAUSE);
+}
