@@ -9,7 +9,7 @@ use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::job::KeeperView;
 use crate::moment;
-use crate::places::records::{self, PlacedStep};
+use crate::places::records::{Placed, Start};
 use crate::places::{Place, Unreached, dial};
 use outlive_api::job::Job;
 use outlive_api::time::Timestamp;
@@ -19,6 +19,7 @@ use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, JobDir, JobId, JournalWriter, Spec, State, WallTime, layout};
 use outlive_sys::lock::{self, LockResult};
+use std::io;
 use std::thread;
 use std::time::Duration;
 
@@ -62,24 +63,25 @@ const WRITING_TAKES: Duration = Duration::from_secs(1);
 
 /// Finds out whether a job that is not over is one of a place.
 pub fn find(outlive: &Outlive, job: &JobDir, id: &JobId) -> Result<Kept, Error> {
-    let failed = || Error::io("cannot read", job.path().join(records::PLACED));
-    let steps = records::read_placed(job).map_err(failed())?;
-    if steps.is_empty() {
-        return Ok(Kept::Here);
-    }
+    let placed = match Placed::read(job) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::Here),
+        other => other.map_err(Error::io("cannot read", job.placed()))?,
+    };
     // Any job can put a file into its directory.
     let spec = outlive.read_spec(id)?;
     if spec.place == LOCAL {
         return Ok(Kept::Here);
     }
-    let outcome = steps.into_iter().rev().find_map(|step| match step {
-        PlacedStep::NotStarted { reason, .. } => Some(Outcome::NotStarted {
-            reason,
+    let outcome = match placed.start() {
+        Start::NotStarted(reason) => Some(Outcome::NotStarted {
+            reason: reason.to_owned(),
             cause: NotStarted::Failed,
         }),
-        PlacedStep::Lost { reason, .. } => Some(Outcome::Lost { reason }),
-        PlacedStep::Asked { .. } | PlacedStep::Answered { .. } | PlacedStep::Rung { .. } => None,
-    });
+        Start::Lost(reason) => Some(Outcome::Lost {
+            reason: reason.to_owned(),
+        }),
+        Start::Asked | Start::Answered => None,
+    };
     if let Some(outcome) = outcome
         && settle(job, &spec, outcome)?
     {
@@ -119,7 +121,7 @@ fn settle(job: &JobDir, spec: &Spec, outcome: Outcome) -> Result<bool, Error> {
 }
 
 /// Removes a job of a place that is over from the running ones.
-pub fn retire(job: &JobDir, spec: Option<&Spec>) -> std::io::Result<()> {
+pub fn retire(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     // The clock of the place may be wrong. And its control groups are not here.
     ending::note(job, spec, clock::wall())?;
     ending::retire(job, spec, None)

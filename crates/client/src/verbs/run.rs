@@ -22,7 +22,8 @@ use crate::jobs::naming;
 use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::StartResult;
-use crate::launch::{self, Keeper, NameClaim};
+use crate::launch::{self, NameClaim};
+use crate::places::records::Placing;
 use crate::verbs::{prune, show};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
@@ -81,19 +82,18 @@ impl Started {
 /// Starts a job. Returns after its command was executed or could not be executed.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     match prepare(outlive, asked)? {
-        Prepared::New(new) => match new.destination.clone() {
-            Destination::Here => begin(outlive, *new),
-            Destination::There(there) => placed::begin(outlive, *new, &there),
-        },
+        Prepared::New(new, Claimed::Here(lock)) => begin(outlive, *new, lock),
+        Prepared::New(new, Claimed::There(placing, there)) => {
+            placed::begin(outlive, *new, placing, &there)
+        }
         Prepared::Already(job, notes) => Ok(Started::already(outlive, *job, notes)),
     }
 }
 
 /// Starts the keepers of a new job.
-pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
+pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Started, Error> {
     let NewJob {
         spec,
-        lock,
         variables,
         mut notes,
         _alone,
@@ -134,17 +134,21 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
 /// A job that has its directory and no keeper yet.
 pub(super) struct NewJob {
     pub spec: Spec,
-    lock: Lock,
     variables: JobVariables,
     pub notes: Vec<String>,
-    destination: Destination,
     id_is_given: bool,
     /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
     _alone: [Option<Alone>; 3],
 }
 
+/// What protects the directory of a new job until it is started.
+enum Claimed {
+    Here(Lock),
+    There(Placing, Box<There>),
+}
+
 enum Prepared {
-    New(Box<NewJob>),
+    New(Box<NewJob>, Claimed),
     /// Nothing was created, because this job already runs.
     Already(Box<Job>, Vec<String>),
 }
@@ -179,16 +183,22 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
             turns::refuse_too_many(outlive, &spec)?
         }
     };
-    let (lock, named) = name(outlive, &mut spec, namesake, id_is_given, there)?;
-    Ok(Prepared::New(Box::new(NewJob {
+    let named = take_name(outlive, &spec, namesake, id_is_given)?;
+    let claimed = match destination {
+        Destination::Here => Claimed::Here(make_directory(outlive, &mut spec, id_is_given)?),
+        Destination::There(there) => {
+            let placing = placed::make_directory(outlive, &mut spec, id_is_given, &there)?;
+            Claimed::There(placing, there)
+        }
+    };
+    let new = NewJob {
         spec,
-        lock,
         variables,
         notes,
-        destination,
         id_is_given,
         _alone: [alone, named, capped],
-    })))
+    };
+    Ok(Prepared::New(Box::new(new), claimed))
 }
 
 /// The spec of a job that does not execute the command of the request: it has no use for variables and notes.
@@ -197,17 +207,21 @@ pub(super) fn specify(outlive: &Outlive, asked: Run) -> Result<Spec, Error> {
 }
 
 /// Makes the directory of a job that is specified already.
-pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Result<NewJob, Error> {
-    let (lock, named) = name(outlive, &mut spec, Namesake::Refuse, id_is_given, None)?;
-    Ok(NewJob {
+pub(super) fn claim(
+    outlive: &Outlive,
+    mut spec: Spec,
+    id_is_given: bool,
+) -> Result<(NewJob, Lock), Error> {
+    let named = take_name(outlive, &spec, Namesake::Refuse, id_is_given)?;
+    let lock = make_directory(outlive, &mut spec, id_is_given)?;
+    let new = NewJob {
         spec,
-        lock,
         variables: JobVariables::default(),
         notes: Vec::new(),
-        destination: Destination::Here,
         id_is_given,
         _alone: [None, named, None],
-    })
+    };
+    Ok((new, lock))
 }
 
 /// Whether the job exists already. A repeated start with the same id is reported as such, whatever else would refuse
@@ -216,40 +230,37 @@ fn is_repeated(outlive: &Outlive, spec: &Spec, id_is_given: bool) -> bool {
     id_is_given && outlive.job_dir(&spec.id).path().is_dir()
 }
 
-/// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
-fn name(
+/// Reserves the name of a job.
+fn take_name(
     outlive: &Outlive,
-    spec: &mut Spec,
+    spec: &Spec,
     namesake: Namesake,
     id_is_given: bool,
-    there: Option<&There>,
-) -> Result<(Lock, Option<Alone>), Error> {
+) -> Result<Option<Alone>, Error> {
     // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id.clone()));
     }
-    let named = match is_repeated(outlive, spec, id_is_given) {
-        true => None,
-        false => naming::take(outlive, spec, namesake)?,
-    };
-    let lock = make_directory(outlive, spec, id_is_given, there)?;
-    Ok((lock, named))
+    match is_repeated(outlive, spec, id_is_given) {
+        true => Ok(None),
+        false => naming::take(outlive, spec, namesake),
+    }
 }
 
-/// Makes the directory, under another id if the one of the spec is taken and was not given.
-fn make_directory(
+fn make_directory(outlive: &Outlive, spec: &mut Spec, id_is_given: bool) -> Result<Lock, Error> {
+    make_unless_taken(outlive, spec, id_is_given, |spec| launch::make(outlive, spec))
+}
+
+/// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
+fn make_unless_taken<C>(
     outlive: &Outlive,
     spec: &mut Spec,
     id_is_given: bool,
-    there: Option<&There>,
-) -> Result<Lock, Error> {
-    let keeper = match there {
-        None => Keeper::Here,
-        Some(there) => Keeper::At(&there.greeting.instance),
-    };
+    make: impl Fn(&Spec) -> Result<NameClaim<C>, Error>,
+) -> Result<C, Error> {
     loop {
-        match launch::make(outlive, spec, keeper)? {
-            NameClaim::Claimed(lock) => return Ok(lock),
+        match make(spec)? {
+            NameClaim::Claimed(claim) => return Ok(claim),
             NameClaim::Taken if !id_is_given => spec.id = spec::make_id()?,
             NameClaim::Taken => match show::show(outlive, &spec.id) {
                 // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps

@@ -122,7 +122,7 @@ impl World {
         .expect("a spec");
         self.own(&incarnation, &session);
         if let NameClaim::Claimed(_lock) =
-            launch::make(&self.outlive(), &spec, launch::Keeper::Here).expect("made or refused")
+            launch::make(&self.outlive(), &spec).expect("made or refused")
         {
             self.saw(Seen::Created(incarnation));
         }

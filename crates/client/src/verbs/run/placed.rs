@@ -6,7 +6,7 @@
 //! ```
 //! The directory here comes first, so whoever is killed afterwards: the job is found, and never started twice.
 
-use super::{NewJob, Run, Started, limits, make_directory, read_begun, spec};
+use super::{NewJob, Run, Started, limits, make_unless_taken, read_begun, spec};
 use crate::environment::inherited::JobVariables;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
@@ -17,13 +17,13 @@ use crate::jobs::presence;
 use crate::launch;
 use crate::places::Place;
 use crate::places::dial::{self, StartAnswer};
+use crate::places::records::Placing;
 use crate::verbs::prune;
 use outlive_api::event::EventKind;
 use outlive_api::failure::ErrorCode;
 use outlive_core::far::Greeting;
 use outlive_core::layout;
 use outlive_core::os_text::OsText;
-use outlive_core::place::LOCAL;
 use outlive_core::told::ToldBy;
 use outlive_core::{Outcome, Spec};
 use std::ffi::OsString;
@@ -59,13 +59,6 @@ impl Destination {
         Ok(Destination::There(Box::new(There { place, greeting })))
     }
 
-    /// The name of the place that a request names, unless that is this machine.
-    pub fn named(outlive: &Outlive, asked: &Run) -> Result<Option<String>, Error> {
-        let named = asked.place.as_deref();
-        let place = named.map(|text| Place::resolve(outlive, text));
-        Ok(place.transpose()?.flatten().map(|place| place.name))
-    }
-
     pub fn there(&self) -> Option<&There> {
         match self {
             Destination::Here => None,
@@ -73,11 +66,26 @@ impl Destination {
         }
     }
 
-    /// The place in the spec.
-    pub fn name(&self) -> String {
-        let name = self.there().map_or(LOCAL, |there| &there.place.name);
-        name.to_owned()
-    }
+}
+
+/// The name of the place of a request, unless that is this machine.
+pub fn named(outlive: &Outlive, asked: &Run) -> Result<Option<String>, Error> {
+    let named = asked.place.as_deref();
+    let place = named.map(|text| Place::resolve(outlive, text));
+    Ok(place.transpose()?.flatten().map(|place| place.name))
+}
+
+/// Makes the directory here.
+pub fn make_directory(
+    outlive: &Outlive,
+    spec: &mut Spec,
+    id_is_given: bool,
+    there: &There,
+) -> Result<Placing, Error> {
+    let instance = &there.greeting.instance;
+    make_unless_taken(outlive, spec, id_is_given, |spec| {
+        launch::place(outlive, spec, instance)
+    })
 }
 
 /// Refuses what needs this machine.
@@ -127,25 +135,28 @@ impl There {
 }
 
 /// Sends a job, which has its directory here.
-pub fn begin(outlive: &Outlive, new: NewJob, there: &There) -> Result<Started, Error> {
+pub fn begin(
+    outlive: &Outlive,
+    new: NewJob,
+    mut placing: Placing,
+    there: &There,
+) -> Result<Started, Error> {
     let NewJob {
         mut spec,
-        lock,
         variables,
         mut notes,
         id_is_given,
         _alone,
         ..
     } = new;
-    // The courier takes it to write to the replica.
-    drop(lock);
     while send(outlive, &spec, &variables, there)? == Sent::IdTaken {
         if id_is_given {
             return Err(id_taken(&spec));
         }
         spec.id = spec::make_id()?;
-        drop(make_directory(outlive, &mut spec, id_is_given, Some(there))?);
+        placing = make_directory(outlive, &mut spec, id_is_given, there)?;
     }
+    drop(placing);
     let dir = outlive.job_dir(&spec.id);
     let hold = Hold::on(&dir);
     let reserved = Reservation::on(outlive, &spec, &[EventKind::Ended, EventKind::Ready]);
