@@ -84,6 +84,8 @@ pub enum Tidings {
     Reached { at: WallTime },
     /// The wire is not there, or no more.
     Unreached(Silence),
+    /// The replica of this job has new records, or what is known of its start has changed.
+    Changed { job: JobId },
 }
 
 /// How a start went.
