@@ -73,6 +73,15 @@ impl PlaceError {
         )
     }
 
+    /// The place gave an answer that fits another question.
+    pub(crate) fn strange(place: &str) -> PlaceError {
+        PlaceError::Refused {
+            place: place.to_owned(),
+            code: ErrorCode::Failed.as_str().to_owned(),
+            message: "it answered another question; are both sides of one version?".to_owned(),
+        }
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         match self {
             PlaceError::Bad(_)

@@ -17,7 +17,7 @@ use outlive_core::ending::{self, Remaining};
 use outlive_core::far::{Answer, Call};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::place::LOCAL;
-use outlive_core::{BootTime, JobDir, JobId, JournalWriter, Spec, State, WallTime, layout};
+use outlive_core::{JobDir, JobId, JournalWriter, Spec, State, WallTime, layout};
 use outlive_sys::lock::{self, LockResult};
 use std::io;
 use std::thread;
@@ -242,11 +242,6 @@ pub fn complete(job: Job, state: &State, sight: FarSight) -> Job {
 fn since_start(state: &State) -> Option<outlive_api::time::Millis> {
     let started = state.started().filter(|_| state.end().is_none())?;
     Some(clock::wall().since(started.wall).into())
-}
-
-/// A place's time limit that ends at this moment.
-pub fn left(until: BootTime) -> Duration {
-    until.since(clock::boot())
 }
 
 /// When a wall-clock time of the place counts as, here.

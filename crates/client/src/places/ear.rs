@@ -7,7 +7,6 @@ use super::dial::{self, Tidings};
 use super::records::Silence;
 use super::settings::Place;
 use crate::clock;
-use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_core::{BootTime, JobId};
 use outlive_sys::control::{Read, Stream};
@@ -92,17 +91,20 @@ impl Ears {
         })
     }
 
-    /// When there is something to do although nobody tells anything.
-    pub fn next(&self) -> Option<BootTime> {
-        let times = self.0.values().flat_map(|ear| {
-            let say = ear.silence.as_ref().filter(|unheard| !unheard.is_said);
-            let deaf = match ear.listens {
-                Listens::Deaf(until) => Some(until),
-                Listens::To(..) => None,
-            };
-            [say.map(|unheard| unheard.say_at), deaf]
+    /// When to [`wake`](Ears::wake) a courier that could not be started.
+    pub fn wake_at(&self) -> Option<BootTime> {
+        let times = self.0.values().filter_map(|ear| match ear.listens {
+            Listens::Deaf(until) => Some(until),
+            Listens::To(..) => None,
         });
-        times.flatten().min()
+        times.min()
+    }
+
+    /// When there is something [`to_say`](Ears::to_say).
+    pub fn say_at(&self) -> Option<BootTime> {
+        let unheard = self.0.values().filter_map(|ear| ear.silence.as_ref());
+        let unsaid = unheard.filter(|unheard| !unheard.is_said);
+        unsaid.map(|unheard| unheard.say_at).min()
     }
 
     /// Starts couriers again that could not be started before, if it is time. Returns their places.

@@ -1,6 +1,5 @@
 //! Connects to the keeper of a job of a place, through the courier.
 
-use super::SHORT_PAUSE;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::away::{self, Away};
@@ -8,7 +7,6 @@ use crate::jobs::connection::{Connection, PATIENCE};
 use crate::places::dial;
 use outlive_core::JobId;
 use outlive_core::far::Opening;
-use std::thread;
 use std::time::Duration;
 
 /// Opens the control stream of a job. Returns `None` if the state must be read again: the job was over there. `patience`
@@ -36,9 +34,4 @@ pub fn connect(
         }
         Err(error) => Err(error),
     }
-}
-
-/// Waits a moment, so that a far end which ends each stream at once is not asked without a pause.
-pub fn pause() {
-    thread::sleep(SHORT_PAUSE);
 }
