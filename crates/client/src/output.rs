@@ -24,6 +24,7 @@ pub(crate) use streams::Seen;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use far::FarOutput;
 use outlive_api::log::{Cursor, LogPage, LogPosition, Omitted};
 use outlive_core::bound::Bound;
 use outlive_core::far::FarFile;
@@ -33,13 +34,11 @@ use outlive_core::place::LOCAL;
 use outlive_core::streams::Runs;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, OutputFiles, Spec, State, Stream};
-use far::FarOutput;
 use outlive_sys::file;
 use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::ops::Range;
 use streams::Apart;
-
 
 const CHUNK: u64 = 64 * 1024;
 

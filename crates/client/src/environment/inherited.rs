@@ -100,9 +100,7 @@ impl JobVariables {
         let set = self.set.iter();
         FarVariables {
             removed: self.removed.iter().map(text).collect(),
-            set: set
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
+            set: set.map(|(name, value)| (text(name), text(value))).collect(),
         }
     }
 

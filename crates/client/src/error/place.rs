@@ -16,8 +16,16 @@ pub enum PlaceError {
     #[error("no place {0:?} is configured")]
     NoSuch(String),
     /// The place was not reached, and nothing was sent or started.
-    #[error("{place} was not reached: {why}")]
+    #[error("{place} was not reached: {why}; nothing was sent")]
     Unreached {
+        /// The place.
+        place: String,
+        /// Why it was not reached.
+        why: Unreached,
+    },
+    /// The connection was lost after a request was sent.
+    #[error("{place} was not reached again: {why}; it is not known whether the request arrived")]
+    Unanswered {
         /// The place.
         place: String,
         /// Why it was not reached.
@@ -84,13 +92,13 @@ impl PlaceError {
 
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_)
-            | PlaceError::OnlyHere { .. }
-            | PlaceError::AfterOther { .. } => ErrorCode::BadInput,
-            PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
-            PlaceError::Unreached { .. } | PlaceError::PerhapsStarted { .. } => {
-                ErrorCode::Unreachable
+            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } | PlaceError::AfterOther { .. } => {
+                ErrorCode::BadInput
             }
+            PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
+            PlaceError::Unreached { .. }
+            | PlaceError::Unanswered { .. }
+            | PlaceError::PerhapsStarted { .. } => ErrorCode::Unreachable,
             // A code that only a later release has.
             PlaceError::Refused { code, .. } => {
                 let mut known = ErrorCode::ALL.iter().copied();

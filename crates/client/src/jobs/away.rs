@@ -14,14 +14,17 @@ use crate::places::{Place, Unreached, dial};
 use outlive_api::job::Job;
 use outlive_api::time::Timestamp;
 use outlive_core::ending::{self, Remaining};
+use outlive_core::event::Moment;
 use outlive_core::far::{Answer, Call};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::place::LOCAL;
-use outlive_core::{JobDir, JobId, JournalWriter, Spec, State, WallTime, layout};
+use outlive_core::told::BootMoment;
+use outlive_core::{BootId, BootTime, JobDir, JobId, JournalWriter, Spec, State, WallTime, layout};
 use outlive_sys::lock::{self, LockResult};
+use std::fs;
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The place that keeps a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +131,12 @@ pub fn retire(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
 }
 
 /// Asks the place about the job. The replica has what the answer speaks of.
-pub fn look(outlive: &Outlive, away: &Away, id: &JobId, within: Duration) -> Result<FarSight, Error> {
+pub fn look(
+    outlive: &Outlive,
+    away: &Away,
+    id: &JobId,
+    within: Duration,
+) -> Result<FarSight, Error> {
     let place = resolve(outlive, away)?;
     let asked = Call::Look { job: id.clone() };
     match dial::call(outlive, &place, asked, within) {
@@ -159,6 +167,12 @@ pub fn recall(outlive: &Outlive, away: &Away) -> FarSight {
         true => FarSight::Unreached(unheard(outlive, &place, None)),
         false => FarSight::NotAsked(heard_at(outlive, &place)),
     }
+}
+
+/// The name of a job's place, unless that is this machine.
+pub fn place_of(outlive: &Outlive, id: &JobId) -> Option<String> {
+    let spec = outlive.read_spec(id).ok()?;
+    Some(spec.place).filter(|place| place != LOCAL)
 }
 
 /// The place of a job.
@@ -244,10 +258,20 @@ fn since_start(state: &State) -> Option<outlive_api::time::Millis> {
     Some(clock::wall().since(started.wall).into())
 }
 
-/// When a wall-clock time of the place counts as, here.
-pub fn arrived(job: &JobDir) -> Option<WallTime> {
-    use std::time::UNIX_EPOCH;
-    let journal = std::fs::metadata(job.journal()).ok()?;
+/// When the newest record of a job of a place arrived; `None` for a job of this machine. The age of its records is
+/// counted from then: the clocks of a place are others, and a record may arrive long after it was made.
+pub fn arrived(job: &JobDir, spec: &Spec) -> Option<BootMoment> {
+    if spec.place == LOCAL {
+        return None;
+    }
+    let journal = fs::metadata(job.journal()).ok()?;
     let since = journal.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(WallTime::default() + since)
+    Some(BootMoment {
+        // So the wall clock counts.
+        boot: BootId(String::new()),
+        at: Moment {
+            wall: WallTime::default() + since,
+            boot: BootTime::default(),
+        },
+    })
 }

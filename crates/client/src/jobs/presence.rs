@@ -38,6 +38,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use asking::{LookResult, PendingLook, answer, ask, look};
+pub use far::sent_before;
 pub use recovery::abandon;
 pub use usurped::{is_of_keeper, take_back};
 

@@ -248,7 +248,9 @@ fn take_name(
 }
 
 fn make_directory(outlive: &Outlive, spec: &mut Spec, id_is_given: bool) -> Result<Lock, Error> {
-    make_unless_taken(outlive, spec, id_is_given, |spec| launch::make(outlive, spec))
+    make_unless_taken(outlive, spec, id_is_given, |spec| {
+        launch::make(outlive, spec)
+    })
 }
 
 /// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.

@@ -290,7 +290,12 @@ impl Record {
     }
 
     /// A job of a place. The place has so long to answer.
-    fn far_job(&self, outlive: &Outlive, away: &Away, within: Duration) -> Result<(Job, State), Error> {
+    fn far_job(
+        &self,
+        outlive: &Outlive,
+        away: &Away,
+        within: Duration,
+    ) -> Result<(Job, State), Error> {
         let id = &self.spec.id;
         let sight = match within.is_zero() {
             true => away::recall(outlive, away),

@@ -87,7 +87,8 @@ pub fn wait_saying(
         out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
         for place in ready {
             let room = Room::beside(&watches, ids.len(), most);
-            watches[place] = watches[place].look(outlive, &mut ears, &ids[place], how.what, room)?;
+            watches[place] =
+                watches[place].look(outlive, &mut ears, &ids[place], how.what, room)?;
         }
         for (place, silence) in ears.to_say() {
             say(&place, &silence.why);

@@ -65,7 +65,6 @@ impl Destination {
             Destination::There(there) => Some(there),
         }
     }
-
 }
 
 /// The name of the place of a request, unless that is this machine.
@@ -94,12 +93,18 @@ fn refuse(asked: &Run, place: &Place) -> Result<(), Error> {
     let what = [
         (asked.log.is_some(), "a copy of the output in a file here"),
         (asked.keep_awake, "keeping the machine awake"),
-        (environment.clean, "a clean environment (nothing of this one travels)"),
+        (
+            environment.clean,
+            "a clean environment (nothing of this one travels)",
+        ),
         (
             !environment.pass.is_empty(),
             "passing on variables by a pattern (name each with --env)",
         ),
-        (environment.login, "asking for a login shell at a start (configure `login = true` for the place)"),
+        (
+            environment.login,
+            "asking for a login shell at a start (configure `login = true` for the place)",
+        ),
     ];
     match what.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(only_here(what, place.name.clone())),

@@ -39,11 +39,7 @@ pub struct Specified {
 }
 
 /// Completes a request. No other function reads the configuration for a start.
-pub fn specify(
-    outlive: &Outlive,
-    asked: Run,
-    there: Option<&There>,
-) -> Result<Specified, Error> {
+pub fn specify(outlive: &Outlive, asked: Run, there: Option<&There>) -> Result<Specified, Error> {
     asked.check()?;
     let config = outlive.config()?;
     let mut notes = Vec::new();
