@@ -44,7 +44,9 @@ pub enum Reply {
     /// The job is there, and the replica has what its journal had then.
     Started,
     /// The job is not there. Nothing of it ran, and `placed` says so.
-    NotStarted { reason: String },
+    NotStarted {
+        reason: String,
+    },
     /// Another job has this id there; nothing was started. Make a new id.
     IdTaken,
     /// The place was not reached, and nothing was sent.

@@ -24,6 +24,7 @@
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod dial;
+pub mod far;
 pub mod records;
 pub mod settings;
 pub mod unreached;
