@@ -141,6 +141,16 @@ impl Stream {
         }
     }
 
+    /// The other side reads no more after what was written. It may still write.
+    pub fn end_writing(&self) {
+        let _ = shutdown(&self.0, Shutdown::Write);
+    }
+
+    /// Ends the connection. Whoever reads from it or writes to it, also in another thread, stops waiting.
+    pub fn end(&self) {
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
+
     /// Writes as much as fits now. On a connection that this process made, writes everything.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
