@@ -128,8 +128,12 @@ impl Stream {
 
     /// Reads what is there. On a connection that this process made, waits until there is something.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Read> {
+        self.receive(buffer, RecvFlags::empty())
+    }
+
+    fn receive(&self, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Read> {
         loop {
-            return match recv(&self.0, &mut *buffer, RecvFlags::empty()) {
+            return match recv(&self.0, &mut *buffer, flags) {
                 Ok((0, _)) => Ok(Read::End),
                 Ok((count, _)) => Ok(Read::Bytes(count)),
                 Err(rustix::io::Errno::AGAIN) => Ok(Read::Empty),
@@ -141,13 +145,18 @@ impl Stream {
         }
     }
 
-    /// The other side reads no more after what was written. It may still write.
-    pub fn end_writing(&self) {
+    /// Looks at what is there, and leaves it there. Waits as [`read`](Stream::read) does.
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<Read> {
+        self.receive(buffer, RecvFlags::PEEK)
+    }
+
+    /// Ends what this side writes. The other side can still be read.
+    pub fn shut_writing(&self) {
         let _ = shutdown(&self.0, Shutdown::Write);
     }
 
-    /// Ends the connection. Whoever reads from it or writes to it, also in another thread, stops waiting.
-    pub fn end(&self) {
+    /// Ends the connection for everybody who has a copy of it.
+    pub fn shut(&self) {
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 

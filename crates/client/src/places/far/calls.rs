@@ -178,7 +178,9 @@ impl Far {
     fn launch(&self, asked: Launch) -> Result<Answer, Error> {
         match self.greeted.get() {
             Some(greeted) => launching::launch(self, greeted, asked).map(Answer::Launch),
-            None => Ok(Answer::Failed(refused("the first call of a wire is the hello"))),
+            None => Ok(Answer::Failed(refused(
+                "the first call of a wire is the hello",
+            ))),
         }
     }
 

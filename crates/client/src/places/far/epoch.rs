@@ -66,7 +66,9 @@ fn read(file: &File) -> io::Result<u64> {
     let mut bytes = [0; 21];
     let count = file.read_at(&mut bytes, 0)?;
     let text = std::str::from_utf8(&bytes[..count]).ok();
-    Ok(text.and_then(|text| text.trim_end().parse().ok()).unwrap_or(0))
+    Ok(text
+        .and_then(|text| text.trim_end().parse().ok())
+        .unwrap_or(0))
 }
 
 /// Whether this can be the name of a file beside others. It comes from another machine.

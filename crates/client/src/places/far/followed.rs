@@ -87,7 +87,9 @@ impl Followed {
         let (mut reader, mut batch, mut bytes) = (BufReader::new(file), Vec::new(), Vec::new());
         while batch.len() < BATCH {
             bytes.clear();
-            let count = (&mut reader).take(MAX_LINE as u64).read_until(b'\n', &mut bytes)?;
+            let count = (&mut reader)
+                .take(MAX_LINE as u64)
+                .read_until(b'\n', &mut bytes)?;
             let is_whole = bytes.last() == Some(&b'\n');
             // Its writer has not finished it. What is longer than any record is passed over.
             if !is_whole && count < MAX_LINE {

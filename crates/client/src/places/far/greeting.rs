@@ -55,7 +55,9 @@ fn refuse_strangers(hello: &Hello) -> Result<(), FarFailure> {
     }
     match epoch::is_place_key(&hello.place) {
         true => Ok(()),
-        false => Err(super::bad_input("the key of the place cannot be the name of a file")),
+        false => Err(super::bad_input(
+            "the key of the place cannot be the name of a file",
+        )),
     }
 }
 
@@ -108,7 +110,9 @@ fn shell() -> &'static str {
 }
 
 fn user() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| env::var(name).ok());
+    let named = ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok());
     named
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| own::user_id().to_string())
@@ -130,7 +134,9 @@ fn reaps(status: &str) -> bool {
         let mask = status.lines().find_map(|line| line.strip_prefix(name));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
     });
-    masks.iter().any(|mask| mask.is_none_or(|mask| mask & SIGCHLD != 0))
+    masks
+        .iter()
+        .any(|mask| mask.is_none_or(|mask| mask & SIGCHLD != 0))
 }
 
 #[cfg(test)]
@@ -140,7 +146,9 @@ mod tests {
     #[test]
     fn a_process_that_never_hears_of_its_children_does_not_reap() {
         let status = |blocked, ignored, caught| {
-            format!("Name:\tx\nSigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\n")
+            format!(
+                "Name:\tx\nSigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\n"
+            )
         };
         assert!(!reaps(&status(0u64, 1u64, 2u64)));
         for masks in [(1 << 16, 0, 0), (0, 1 << 16, 0), (0, 0, 1 << 16)] {

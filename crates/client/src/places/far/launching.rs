@@ -22,7 +22,6 @@ use outlive_core::os_text::OsText;
 use outlive_core::{JobId, Phase, Spec, spec};
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 /// Another process may prune a job that has the id; then the id is free.
 const MAX_TRIES: usize = 3;
@@ -68,13 +67,18 @@ pub fn launch(far: &Far, greeted: &Greeted, asked: Launch) -> Result<Launched, E
 fn refusal(asked: &Launch, greeted: &Greeted) -> Option<String> {
     let spec = &asked.spec;
     if spec.format > spec::FORMAT {
-        return Some(format!("its spec is in format {}, newer than this program", spec.format));
+        return Some(format!(
+            "its spec is in format {}, newer than this program",
+            spec.format
+        ));
     }
     if spec.incarnation.is_none() || spec.session.as_ref() != Some(&greeted.session) {
         return Some("its spec is not one of a courier of this home".to_owned());
     }
     if spec.adopted.is_some() || !spec.after.is_empty() || !spec.waiter.is_empty() {
-        return Some("a job of a place cannot be adopted, and starts after no other job".to_owned());
+        return Some(
+            "a job of a place cannot be adopted, and starts after no other job".to_owned(),
+        );
     }
     if spec.argv.is_empty() {
         return Some(Error::NoCommand.to_string());

@@ -94,7 +94,9 @@ fn parse(printed: &[u8], marker: &[u8]) -> Option<Vec<(OsString, OsString)>> {
     let mut lines = printed.windows(marker.len());
     let at = lines.rposition(|window| window == marker)? + marker.len();
     let rest = printed[at..].strip_prefix(b"\n")?;
-    let entries = rest.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+    let entries = rest
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty());
     let mut variables = Vec::new();
     for entry in entries {
         let equals = entry.iter().position(|byte| *byte == b'=')?;
@@ -131,7 +133,13 @@ mod tests {
             (OsString::from("TEXT"), OsString::from("a\nb=c")),
         ];
         assert_eq!(parse(printed, b"mark"), Some(expected));
-        for wrong in [&b""[..], b"mark", b"mark\n", b"Welcome", b"mark\nno variable\0"] {
+        for wrong in [
+            &b""[..],
+            b"mark",
+            b"mark\n",
+            b"Welcome",
+            b"mark\nno variable\0",
+        ] {
             assert_eq!(parse(wrong, b"mark"), None);
         }
     }

@@ -170,7 +170,8 @@ impl Far {
             (Kind::Data, Some(stream)) => match self.journals() {
                 Some(journals) if journals.is_of(&stream) => {
                     let heard = journals.hear(&frame.payload);
-                    heard.map_err(|bad| wrong(format!("a wrong request for journals: {}", bad.0)))?;
+                    heard
+                        .map_err(|bad| wrong(format!("a wrong request for journals: {}", bad.0)))?;
                     let _ = stream.used(frame.payload.len());
                 }
                 _ => {

@@ -59,7 +59,9 @@ fn clean_in(directory: &Path, running: &HashSet<(u64, u64)>) -> io::Result<Vec<S
 }
 
 fn is_program(name: Option<&OsStr>) -> bool {
-    let digest = name.and_then(OsStr::to_str).and_then(|name| name.strip_prefix("far-"));
+    let digest = name
+        .and_then(OsStr::to_str)
+        .and_then(|name| name.strip_prefix("far-"));
     digest.is_some_and(|digest| {
         digest.len() >= 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
     })

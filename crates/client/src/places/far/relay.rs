@@ -23,7 +23,9 @@ pub const STACK: usize = 128 * 1024;
 
 /// Serves the stream until one side ends it.
 pub fn serve(far: &Far, stream: &Arc<Stream>, job: &JobId) {
-    let reached = far.own(job).and_then(|()| presence::reach(&far.outlive, job));
+    let reached = far
+        .own(job)
+        .and_then(|()| presence::reach(&far.outlive, job));
     keeper_process::reap();
     let keeper = match reached {
         Ok(Some(connection)) => Arc::new(connection.into_stream()),
@@ -31,7 +33,7 @@ pub fn serve(far: &Far, stream: &Arc<Stream>, job: &JobId) {
         Err(error) => return stream.end(Some(failure(&error))),
     };
     let ending = Arc::clone(&keeper);
-    stream.at_end(move || ending.end());
+    stream.at_end(move || ending.shut());
     let (from, to) = (Arc::clone(stream), Arc::clone(&keeper));
     let writer = thread::Builder::new()
         .name("to-keeper".to_owned())
@@ -60,7 +62,7 @@ fn write(stream: &Stream, keeper: &control::Stream) {
             return;
         }
     }
-    keeper.end_writing();
+    keeper.shut_writing();
 }
 
 fn write_all(keeper: &control::Stream, mut bytes: &[u8]) -> io::Result<()> {
@@ -80,7 +82,10 @@ fn read(keeper: &control::Stream, stream: &Stream, journals: Option<&Journals>, 
             Ok(Read::End) | Err(_) => return,
         };
         let caught_up = journals.map_or(Ok(()), |journals| journals.catch_up(job));
-        if caught_up.and_then(|()| stream.send(&buffer[..count])).is_err() {
+        if caught_up
+            .and_then(|()| stream.send(&buffer[..count]))
+            .is_err()
+        {
             return;
         }
     }

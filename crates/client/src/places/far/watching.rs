@@ -119,13 +119,15 @@ fn try_to_attend(
             return Err(Error::NoSuchJob(job.to_string()).into());
         }
         let (presence, state) = presence::meet(outlive, job)?;
-        let seq = followed.send_news(journals).map_err(|failed| match failed {
-            NotSent::Over => Failed::Over,
-            NotSent::Unread(error) => {
-                let path = outlive.job_dir(job).journal();
-                Failed::Error(Error::io("cannot read", path)(error))
-            }
-        })?;
+        let seq = followed
+            .send_news(journals)
+            .map_err(|failed| match failed {
+                NotSent::Over => Failed::Over,
+                NotSent::Unread(error) => {
+                    let path = outlive.job_dir(job).journal();
+                    Failed::Error(Error::io("cannot read", path)(error))
+                }
+            })?;
         match presence {
             Presence::Over if state.is_final() => return Ok(None),
             Presence::Elsewhere(_) => return after(LOOK_ELSEWHERE),
@@ -164,11 +166,18 @@ fn sleep(watches: &[Watch], mut waker: &File) -> Option<Vec<usize>> {
     }
     let now = clock::boot();
     let armed = places.into_iter().zip(&ready[1..]);
-    let mut due: Vec<usize> = armed.filter_map(|(place, ready)| ready.then_some(place)).collect();
-    due.extend(watches.iter().enumerate().filter_map(|(place, watch)| match watch.until {
-        Until::Time(at) if at <= now => Some(place),
-        _ => None,
-    }));
+    let mut due: Vec<usize> = armed
+        .filter_map(|(place, ready)| ready.then_some(place))
+        .collect();
+    due.extend(
+        watches
+            .iter()
+            .enumerate()
+            .filter_map(|(place, watch)| match watch.until {
+                Until::Time(at) if at <= now => Some(place),
+                _ => None,
+            }),
+    );
     // Those that were left have nobody who waits for them.
     due.extend((0..watches.len()).filter(|place| watches[*place].followed.is_left()));
     due.sort_unstable();
