@@ -6,6 +6,7 @@
 //! | [`records`] | reading what a job left in that home |
 //! | [`keepers`] | the processes that keep a job: finding and killing them |
 //! | [`place`], [`places`] | where a job runs: its processes and files there; the places that the tests make |
+//! | [`tap`] | a place whose wire the test sees, cuts and disturbs, frame by frame |
 //! | [`couriers`] | the processes that connect this machine with a place |
 //! | [`programs`] | where the programs under test are |
 //! | [`environment`] | which environment variables they get |
@@ -42,6 +43,7 @@ pub mod programs;
 pub mod ran;
 pub mod records;
 pub mod scripts;
+pub mod tap;
 pub mod trace;
 pub mod waiting;
 pub mod world;
