@@ -16,13 +16,7 @@ use std::path::Path;
 impl World {
     /// The couriers that work for this home.
     pub fn couriers(&self) -> Vec<Process> {
-        let home = self.home();
-        processes_that(|pid| {
-            let is_courier = process::arguments(pid)
-                .iter()
-                .any(|word| word == b"courier");
-            is_courier && has_variable(pid, "OUTLIVE_HOME", &home)
-        })
+        couriers_of(&self.home())
     }
 
     /// What the couriers of this home have started to reach their places.
@@ -55,6 +49,16 @@ impl World {
     pub fn kill_far_ends(&self) {
         kill_all(&self.far_ends());
     }
+}
+
+/// The couriers that work for this home.
+pub fn couriers_of(home: &Path) -> Vec<Process> {
+    processes_that(|pid| {
+        let is_courier = process::arguments(pid)
+            .iter()
+            .any(|word| word == b"courier");
+        is_courier && has_variable(pid, "OUTLIVE_HOME", home)
+    })
 }
 
 /// Kills these with SIGKILL and waits until they are gone.

@@ -2,7 +2,7 @@
 
 use crate::environment::{give_environment, remove_foreign};
 use crate::place::{Local, Place};
-use crate::processes::{KILL, begin};
+use crate::processes::{KILL, begin, kill, of_jobs_in};
 use crate::programs;
 use crate::ran::{Ran, ids_of, only_job};
 use crate::waiting::until;
@@ -267,6 +267,10 @@ impl Drop for World {
         }
         for process in self.place.processes(&self.scratch) {
             self.place.signal(process, KILL);
+        }
+        // Jobs in other homes of this test.
+        for pid in of_jobs_in(self.directory.path()) {
+            kill(pid, KILL);
         }
         self.place.remove_scratch(&self.scratch);
     }

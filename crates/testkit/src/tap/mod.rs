@@ -75,6 +75,14 @@ impl Tap {
         self.shared.plan.lock().unwrap().disarm()
     }
 
+    /// Does something that no blow disturbs, and that is not counted.
+    pub fn unharmed<T>(&self, act: impl FnOnce() -> T) -> T {
+        let aside = self.shared.plan.lock().unwrap().put_aside();
+        let done = act();
+        self.shared.plan.lock().unwrap().take_up(aside);
+        done
+    }
+
     /// Whether the last blow fell.
     pub fn has_struck(&self) -> bool {
         self.shared.plan.lock().unwrap().has_struck()

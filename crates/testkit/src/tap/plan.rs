@@ -27,10 +27,13 @@ pub enum Where {
     After,
 }
 
+/// A blow, with the direction and the number of its part.
+pub type Armed = (Direction, usize, Blow);
+
 /// At most one blow, and a record of what has passed.
 #[derive(Debug, Default)]
 pub struct Plan {
-    armed: Option<(Direction, usize, Blow)>,
+    armed: Option<Armed>,
     /// Parts in that direction since then.
     counted: usize,
     has_struck: bool,
@@ -47,6 +50,15 @@ impl Plan {
     pub fn disarm(&mut self) -> bool {
         self.armed = None;
         self.has_struck
+    }
+
+    /// Takes the blow away, to be given back with [`Plan::take_up`].
+    pub fn put_aside(&mut self) -> Option<Armed> {
+        self.armed.take()
+    }
+
+    pub fn take_up(&mut self, armed: Option<Armed>) {
+        self.armed = armed;
     }
 
     pub fn has_struck(&self) -> bool {
