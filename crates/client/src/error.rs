@@ -17,8 +17,8 @@ use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
 use outlive_core::{JobId, journal, quote};
-pub use place::PlaceError;
 use parts::{describe, missing, show_ids};
+pub use place::PlaceError;
 use std::io;
 use std::path::{Path, PathBuf};
 

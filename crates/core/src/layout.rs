@@ -5,6 +5,7 @@
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
 //!     spec.json journal output output.d index feed control lock told
 //!     feed.err streams   only of a job with split streams
+//!     placed             only of a job at a place
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            while the job is not over: what runs is found without reading what ran
@@ -14,6 +15,7 @@
 //!   locks/<name>         held by the job that has the lock
 //!   queues/<name>/       who is in a queue, in order (see `queue`)
 //!   names/<name>         link to the newest job of that name
+//!   places/<key>/        what is known of a place, and its courier
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
 //!   boot                 since when `live` and `ended` are whole
 //! ```
@@ -120,6 +122,16 @@ impl Home {
 
     pub fn name(&self, name: &Label) -> PathBuf {
         self.names().join(name.file_name())
+    }
+
+    /// What is known of places, and their couriers.
+    pub fn places(&self) -> PathBuf {
+        self.root.join("places")
+    }
+
+    /// The directory of the place with this key.
+    pub fn place(&self, key: &str) -> PathBuf {
+        self.places().join(key)
     }
 
     pub fn live_link(&self, id: &JobId) -> PathBuf {
@@ -261,6 +273,11 @@ impl JobDir {
     /// Exists once the jobs that this one was to start after have ended.
     pub fn after_met(&self) -> PathBuf {
         self.path.join("after")
+    }
+
+    /// How the start of a job at a place went.
+    pub fn placed(&self) -> PathBuf {
+        self.path.join("placed")
     }
 
     /// How far the watch has read the output.

@@ -25,6 +25,7 @@
 
 pub mod bootstrap;
 pub mod dial;
+pub mod far;
 pub mod records;
 pub mod settings;
 pub mod transport;
