@@ -117,7 +117,8 @@ pub enum FarFile {
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     Hello(Hello),
-    /// Start a job, unless it is there.
+    /// Start a job, unless it is there. If it is there, its journal is followed from now on, as after
+    /// [`ToJournals::Follow`] from its first record. So by rule 3 its records come before the answer.
     Launch(Box<Launch>),
     /// Which of these jobs are there. After the [`Hello`] of this wire, no earlier wire of this place can start one any
     /// more, so "not there" is final.

@@ -76,6 +76,15 @@ enum Base {
 }
 
 impl JobVariables {
+    /// These are removed, and then these are set.
+    pub fn changing(removed: Vec<OsString>, set: Vec<(OsString, OsString)>) -> JobVariables {
+        JobVariables {
+            removed,
+            set,
+            base: Base::Caller,
+        }
+    }
+
     /// Nothing is removed, and these are set.
     #[cfg(test)]
     pub fn setting(set: Vec<(OsString, OsString)>) -> JobVariables {

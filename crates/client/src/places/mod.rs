@@ -24,10 +24,13 @@
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `far` | the other side: serves calls and streams at the place |
 
+pub mod bootstrap;
 pub mod dial;
 pub(crate) mod ear;
+pub mod far;
 pub mod records;
 pub mod settings;
+pub mod transport;
 pub mod unreached;
 
 pub use settings::{Place, Settings};
