@@ -18,10 +18,13 @@
 //!   places/<key>/        what is known of a place, and its courier
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
 //!   boot                 since when `live` and `ended` are whole
+//!   home-id              names this home to places and couriers, once and for ever
+//!   near/<home>/<place>  how often the courier of another home has said hello here
 //! ```
 
 mod files;
 
+use crate::far::HomeId;
 use crate::id::JobId;
 use crate::journal::Journal;
 use crate::label::Label;
@@ -114,6 +117,16 @@ impl Home {
     /// Its time says when ended jobs were last looked through; locked meanwhile.
     pub fn retention(&self) -> PathBuf {
         self.root.join("retention")
+    }
+
+    /// Names this home for ever, to places and to couriers.
+    pub fn home_id(&self) -> PathBuf {
+        self.root.join("home-id")
+    }
+
+    /// Counts the hellos of a courier, which works for a place of another home: see `places::far` in the client.
+    pub fn near(&self, home: &HomeId, place: &str) -> PathBuf {
+        self.root.join("near").join(home.as_str()).join(place)
     }
 
     pub fn session(&self, session: &Label) -> PathBuf {

@@ -23,9 +23,11 @@
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `far` | the other side: serves calls and streams at the place |
 
+pub mod courier;
 pub mod dial;
 pub mod records;
 pub mod settings;
+pub mod transport;
 pub mod unreached;
 
 pub use settings::{Place, Settings};
