@@ -14,6 +14,8 @@ pub const HOME: &str = "OUTLIVE_HOME";
 pub const SESSION: &str = "OUTLIVE_SESSION";
 /// The keeper program, for embedders that install it elsewhere.
 pub const KEEPER: &str = "OUTLIVE_KEEPER";
+/// The program that is sent to places, if it is not installed beside this one.
+pub const FAR: &str = "OUTLIVE_FAR";
 /// Set in a job: its id.
 pub const JOB: &str = "OUTLIVE_JOB";
 /// Set in a job and in its keepers: the job's directory. It tells which processes belong to which job,

@@ -39,6 +39,7 @@ mod locks;
 mod mcp;
 mod naming;
 mod pair;
+mod places;
 mod posing;
 mod pruning;
 mod queues;

@@ -63,6 +63,11 @@ pub struct JobVariables {
 }
 
 impl JobVariables {
+    /// These are removed, and then these are set.
+    pub fn changing(removed: Vec<OsString>, set: Vec<(OsString, OsString)>) -> JobVariables {
+        JobVariables { removed, set }
+    }
+
     /// Nothing is removed, and these are set.
     #[cfg(test)]
     pub fn setting(set: Vec<(OsString, OsString)>) -> JobVariables {

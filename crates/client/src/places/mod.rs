@@ -23,8 +23,10 @@
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `far` | the other side: serves calls and streams at the place |
 
+pub mod bootstrap;
 pub mod courier;
 pub mod dial;
+pub mod far;
 pub mod records;
 pub mod settings;
 pub mod transport;

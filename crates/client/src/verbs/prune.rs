@@ -5,6 +5,7 @@
 //! keeps anybody else from using the id. Then the directory is renamed, so that nobody sees half of it,
 //! and finally removed. After the rename, links with this id may belong to another job.
 
+mod one;
 mod retention;
 mod sweep;
 
@@ -32,7 +33,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sweep::sweep;
 
-pub(super) use retention::retain;
+pub(crate) use one::remove;
+pub(crate) use retention::retain;
 pub(super) use sweep::{is_old, sweep_links};
 
 /// A keeper that has recorded an end has little left to do. A suspended one is not waited for.

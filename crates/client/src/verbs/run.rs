@@ -8,7 +8,7 @@ mod turns;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
-pub(crate) use spec::refuse_regexes;
+pub(crate) use spec::{refuse_nul, refuse_patterns, refuse_regexes};
 
 use crate::environment::inherited::JobVariables;
 use crate::error::Error;
@@ -36,7 +36,7 @@ use spec::Specified;
 use std::fs::File;
 use std::io::{self, Read};
 
-const KEEPERS_DIED: &str =
+pub(crate) const KEEPERS_DIED: &str =
     "its keepers ended before they could start it: too few descriptors, processes or memory?";
 
 /// The result of a start.

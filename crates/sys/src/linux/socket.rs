@@ -150,13 +150,13 @@ impl Stream {
         self.receive(buffer, RecvFlags::PEEK)
     }
 
-    /// The other side reads no more after what was written. It may still write.
-    pub fn end_writing(&self) {
+    /// Ends what this side writes. The other side can still be read.
+    pub fn shut_writing(&self) {
         let _ = shutdown(&self.0, Shutdown::Write);
     }
 
-    /// Ends the connection. Whoever reads from it or writes to it, also in another thread, stops waiting.
-    pub fn end(&self) {
+    /// Ends the connection for everybody who has a copy of it.
+    pub fn shut(&self) {
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 

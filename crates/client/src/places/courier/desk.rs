@@ -416,7 +416,7 @@ fn say(client: &Stream, tidings: &Tidings) -> bool {
     line.push(b'\n');
     let is_said = client.write(&line).is_ok_and(|count| count == line.len());
     if !is_said {
-        client.end();
+        client.shut();
     }
     is_said
 }

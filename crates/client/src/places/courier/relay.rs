@@ -107,7 +107,7 @@ impl Relaying {
         self.relay.begin(&self.wire);
         if self.pass_on() {
             // The client may look now whether this was the end. It closes the connection after that.
-            self.relay.client.end_writing();
+            self.relay.client.shut_writing();
             self.wait_for_client();
         }
         self.wire.end(self.number);

@@ -210,7 +210,8 @@ fn directory(asked: Option<OsText>) -> Result<PathBuf, Error> {
     }
 }
 
-fn refuse_nul(spec: &Spec) -> Result<(), Error> {
+/// Refuses what no program can be given.
+pub fn refuse_nul(spec: &Spec) -> Result<(), Error> {
     let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
     match all.find(|text| has_nul(text.as_os_str())) {
         Some(text) => Err(Error::Nul(text.lossy())),
