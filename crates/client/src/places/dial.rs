@@ -16,6 +16,7 @@ use super::unreached::Unreached;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use connect::Exchange;
+pub use connect::LISTENS;
 use outlive_core::far::{Answer, Call, FarFailure, FarVariables, Greeting, Opening};
 use outlive_core::{JobId, WallTime};
 use outlive_sys::control::Stream;

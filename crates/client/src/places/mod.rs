@@ -25,6 +25,7 @@
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod bootstrap;
+pub mod courier;
 pub mod dial;
 pub(crate) mod ear;
 pub mod far;
