@@ -60,6 +60,7 @@ const LAYERS: [Layer; 14] = [
         outside: Some(&[
             "aho-corasick",
             "etcetera",
+            "flate2",
             "http",
             "memchr",
             "regex",
@@ -67,6 +68,7 @@ const LAYERS: [Layer; 14] = [
             "regex-syntax",
             "serde",
             "serde_json",
+            "sha2",
             "shlex",
             "thiserror",
             "toml",

@@ -28,11 +28,11 @@ pub use error::{BadConfig, ValueError};
 pub use jobs::{Defaults, Inheritance, Withhold};
 pub use retention::Retention;
 
+use crate::places::Place;
 use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;
 use outlive_core::told::Rules;
-use crate::places::Place;
 use section::Section;
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -130,6 +130,15 @@ fn remember(started: Child) {
     }
 }
 
+/// Waits for everything that was started and has forked its keepers, which it does at once. For a process that lives
+/// long and starts little.
+pub fn reap() {
+    let started = STARTED.lock().map(|mut all| std::mem::take(&mut *all));
+    for mut one in started.unwrap_or_default() {
+        let _ = one.wait();
+    }
+}
+
 /// A keeper to start, possibly in more than one way.
 struct Keeper<'a> {
     job: &'a JobDir,
