@@ -3,7 +3,7 @@
 use crate::sandbox;
 use outlive::api::failure::Failure;
 use outlive::verbs::wait::WaitFor;
-use outlive::{Error, NotAdoptable};
+use outlive::{Error, NotAdoptable, PlaceError};
 
 const OWN_HOME: &str = "set OUTLIVE_HOME to a directory of your own";
 
@@ -55,9 +55,26 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NoKeys(_) => "send text, or start it with --pty",
         Error::NotALog(_) => "give a regular file",
         Error::LogTaken(_) => "choose another log",
+        Error::Place(error) => return place(error),
         _ => return sandbox::hint(error),
     };
     Some(hint.to_owned())
+}
+
+fn place(error: &PlaceError) -> Option<String> {
+    Some(match error {
+        PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
+        PlaceError::NoSuch(name) => {
+            format!("`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all")
+        }
+        PlaceError::PerhapsStarted { id, .. } => {
+            format!("`outlive show {id}` will tell when the place is reached again")
+        }
+        PlaceError::Unreached { place, .. } => {
+            format!("`outlive place check {place}` shows what is wrong")
+        }
+        _ => return None,
+    })
 }
 
 fn not_adoptable(why: &NotAdoptable) -> Option<String> {

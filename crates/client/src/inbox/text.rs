@@ -292,7 +292,7 @@ fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
 
 /// The output, or its beginning and its end in whole lines, with a heading; empty if there is none.
 fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
-    let Ok(output) = Output::open(outlive, spec, state) else {
+    let Some(output) = Output::glimpse(outlive, spec, state) else {
         return String::new();
     };
     let read = |range: Range<u64>| {
@@ -300,7 +300,7 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
             budget: 16 * MAX_EXCERPT_CHARS,
             ..view::Options::default()
         });
-        output.text(&spec.id, range, look).ok().map(|log| log.text)
+        output.rendered(range, look).ok()
     };
     // Escape sequences take space too, and a character has up to four bytes.
     let from = output.size.saturating_sub(8 * MAX_EXCERPT_CHARS as u64);

@@ -58,15 +58,23 @@ impl FarOutput {
         state: &State,
         size: Option<u64>,
     ) -> Result<FarOutput, Error> {
-        let away = Away {
-            place: spec.place.clone(),
-        };
-        let place = away::resolve(outlive, &away)?;
+        let within = FarJob::place(outlive, spec)?.settings.reach;
+        FarOutput::open_within(outlive, spec, state, size, within)
+    }
+
+    /// The place has so long for each answer.
+    pub fn open_within(
+        outlive: &Outlive,
+        spec: &Spec,
+        state: &State,
+        size: Option<u64>,
+        within: Duration,
+    ) -> Result<FarOutput, Error> {
         let job = FarJob {
             outlive: outlive.clone(),
-            within: place.settings.reach,
-            place,
+            place: FarJob::place(outlive, spec)?,
             id: spec.id.clone(),
+            within,
         };
         let closed = closed_size(state);
         let size = match closed.or(size) {
@@ -194,6 +202,11 @@ pub(super) fn closed_size(state: &State) -> Option<u64> {
 }
 
 impl FarJob {
+    fn place(outlive: &Outlive, spec: &Spec) -> Result<Place, Error> {
+        let place = spec.place.clone();
+        away::resolve(outlive, &Away { place })
+    }
+
     fn size(&self) -> Result<u64, Error> {
         let asked = Call::Look {
             job: self.id.clone(),
