@@ -24,6 +24,7 @@ mod detach;
 mod doorbells;
 mod ending;
 mod environment;
+mod far;
 mod features;
 mod foreground;
 mod hints;
