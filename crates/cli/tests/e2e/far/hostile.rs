@@ -85,6 +85,22 @@ fn nothing_is_served_before_the_hello_and_there_is_one() {
     assert!(far.leave().success());
 }
 
+/// Otherwise a job here and its copy at the place would be one directory.
+#[test]
+fn the_home_of_the_asker_is_no_place() {
+    let world = World::new();
+    let mut far = WireClient::start(&world);
+    let instance = far.hello("place").unwrap().instance;
+    let mut far = WireClient::start(&world);
+    far.home = instance.home;
+    let refused = far.hello("place").unwrap_err();
+    assert_eq!(refused.code, "bad_input");
+    assert!(
+        refused.message.contains("also the home here"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn an_opening_that_cannot_be_read_ends_its_stream_only() {
     let world = World::new();

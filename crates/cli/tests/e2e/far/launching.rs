@@ -41,7 +41,7 @@ fn a_job_runs_with_the_variables_of_its_launch() {
     assert_eq!(far.try_launch(launch), Launched::There);
     let records = far.until_over("job");
     assert!(
-        records.iter().any(|line| line.contains(r#""exited":7"#)),
+        records.iter().any(|line| line.contains(r#""code":7"#)),
         "{records:?}"
     );
     let expected = format!("hello-\n{}\n", here.join("below").display());
@@ -112,14 +112,17 @@ fn a_launch_cut_anywhere_and_repeated_runs_once() {
 }
 
 /// The far end is killed at each step of a launch. Then the launch is repeated.
+/// `far:Launched` is after the job was started, before the answer.
 #[test]
 fn a_launch_killed_at_any_step_and_repeated_runs_once() {
     let steps = [
-        "DirectoryMade",
-        "Linked",
-        "Named",
-        "Relinked",
-        "KeeperSpawned",
+        "launcher:DirectoryMade",
+        "launcher:Linked",
+        "launcher:Named",
+        "launcher:Relinked",
+        "launcher:KeeperSpawned",
+        "far:Launched",
+        "far:News",
     ];
     every(
         &steps,
@@ -127,7 +130,7 @@ fn a_launch_killed_at_any_step_and_repeated_runs_once() {
         |step| {
             let world = World::new();
             let mut far = WireClient::greeted_with(&world, |command| {
-                command.env("OUTLIVE_HOOKS", format!("launcher:{step}=kill"));
+                command.env("OUTLIVE_HOOKS", format!("{step}=kill"));
             });
             let launch = far.launch_of("job", &["sh", "-c", &counted(&world)]);
             far.open(&Opening::Call(Box::new(Call::Launch(Box::new(
