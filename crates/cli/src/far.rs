@@ -2,12 +2,14 @@
 //! of the jobs there, so that one file is all that a place needs.
 //!
 //! ```text
-//!  outlive-far [--home DIR]        the far end
+//!  outlive-far [--digest SHA256] [--home DIR]
+//!                                  the far end; it refuses to run if it is not the program with this digest
 //!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
 //! ```
 #![forbid(unsafe_code)]
 
 use outlive::Outlive;
+use outlive::places::bootstrap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -39,10 +41,13 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
-    let outlive = match args {
-        [] => Outlive::open()?,
-        [option, home] if option == "--home" => Outlive::open_at(home)?,
-        _ => return Err("usage: outlive-far [--home DIR]".into()),
+    let asked = Asked::read(args).ok_or("usage: outlive-far [--digest SHA256] [--home DIR]")?;
+    if let Some(digest) = &asked.digest {
+        bootstrap::check_own_program(&digest.to_string_lossy())?;
+    }
+    let outlive = match asked.home {
+        None => Outlive::open()?,
+        Some(home) => Outlive::open_at(home)?,
     };
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -51,4 +56,27 @@ fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
         input,
         output,
     )?)
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    digest: Option<OsString>,
+    home: Option<OsString>,
+}
+
+impl Asked {
+    fn read(args: &[OsString]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        for pair in args.chunks(2) {
+            let [option, value] = pair else {
+                return None;
+            };
+            match option.to_str()? {
+                "--digest" => asked.digest = Some(value.clone()),
+                "--home" => asked.home = Some(value.clone()),
+                _ => return None,
+            }
+        }
+        Some(asked)
+    }
 }

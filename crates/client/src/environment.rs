@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub const HOME: &str = "OUTLIVE_HOME";
 /// The session of the caller; `--session` overrides it.
 pub const SESSION: &str = "OUTLIVE_SESSION";
+/// Where `run` starts jobs, unless `--place` says it. Empty or `local` is here.
+pub const PLACE: &str = "OUTLIVE_PLACE";
 /// The keeper program, for embedders that install it elsewhere.
 pub const KEEPER: &str = "OUTLIVE_KEEPER";
 /// The program that is sent to places, if it is not installed beside this one.

@@ -408,6 +408,9 @@ impl Error {
 
     /// The request can never succeed, whatever the state of the job.
     pub fn is_bad_input(&self) -> bool {
+        if let Error::Place(error) = self {
+            return error.is_bad_input();
+        }
         matches!(
             self,
             Error::BadId(_)

@@ -79,7 +79,7 @@ pub mod view;
 pub mod words;
 
 pub use config::Config;
-pub use error::{Error, NotAdoptable};
+pub use error::{Error, NotAdoptable, PlaceError};
 pub use home::handle::JobHandle;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Reservation;

@@ -5,6 +5,7 @@
 //! full disk could not store. Offsets stay correct. Where a part is missing, the text says so.
 
 mod blocks;
+mod far;
 mod follow;
 mod lines;
 mod reader;
@@ -23,14 +24,19 @@ pub(crate) use streams::Seen;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use far::FarOutput;
 use outlive_api::log::{Cursor, LogPage, LogPosition, Omitted};
 use outlive_core::bound::Bound;
+use outlive_core::far::FarFile;
 use outlive_core::index::Index;
 use outlive_core::layout;
+use outlive_core::place::LOCAL;
+use outlive_core::streams::Runs;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, OutputFiles, Spec, State, Stream};
+use outlive_sys::file;
 use std::cell::OnceCell;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use streams::Apart;
 
@@ -41,7 +47,7 @@ const CHUNK: u64 = 64 * 1024;
 pub struct Output {
     dir: JobDir,
     /// `None` if no output file exists yet.
-    files: Option<OutputFiles>,
+    files: Option<Files>,
     bound: Option<Bound>,
     pub size: u64,
     /// The missing ranges, in order.
@@ -50,6 +56,13 @@ pub struct Output {
     index: OnceCell<Index>,
     /// If its streams are told apart here.
     apart: Option<Apart>,
+}
+
+/// Where an output is.
+#[derive(Debug)]
+enum Files {
+    Here(OutputFiles),
+    Far(FarOutput),
 }
 
 /// A piece of an output.
@@ -77,12 +90,28 @@ enum Stretch {
 
 impl Output {
     pub fn open(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Output, Error> {
+        Output::open_sized(outlive, spec, state, None)
+    }
+
+    /// Like [`open`](Output::open). If the caller knows how much there is, a place need not be asked.
+    pub(crate) fn open_sized(
+        outlive: &Outlive,
+        spec: &Spec,
+        state: &State,
+        size: Option<u64>,
+    ) -> Result<Output, Error> {
         let dir = outlive.job_dir(&spec.id);
         let path = dir.output();
         let bound = spec.bound();
-        let files = OutputFiles::open(&dir, bound).map_err(Error::io("cannot open", &path))?;
+        let files = match spec.place == LOCAL {
+            true => OutputFiles::open(&dir, bound)
+                .map_err(Error::io("cannot open", &path))?
+                .map(Files::Here),
+            false => Some(Files::Far(FarOutput::open(outlive, spec, state, size)?)),
+        };
         let size = match &files {
-            Some(files) => files.size().map_err(Error::io("cannot read", &path))?,
+            Some(Files::Here(files)) => files.size().map_err(Error::io("cannot read", &path))?,
+            Some(Files::Far(far)) => far.size,
             None => 0,
         };
         let missing = join(state.gaps.iter().cloned().chain([spec.dropped(size)]));
@@ -106,8 +135,24 @@ impl Output {
     }
 
     fn index(&self) -> &Index {
-        self.index
-            .get_or_init(|| Index::parse(&layout::read(&self.dir.index()).unwrap_or_default()))
+        self.index.get_or_init(|| {
+            let bytes = match &self.files {
+                Some(Files::Far(far)) => far.file(FarFile::Index).unwrap_or_default(),
+                _ => layout::read(&self.dir.index()).unwrap_or_default(),
+            };
+            Index::parse(&bytes)
+        })
+    }
+
+    /// Which bytes are of which stream; `None` if the job has written nothing.
+    fn runs(&self) -> io::Result<Option<Runs>> {
+        let Some(Files::Far(far)) = &self.files else {
+            return Runs::open(&self.dir);
+        };
+        let bytes = far.file(FarFile::Streams).map_err(io::Error::other)?;
+        let mut copy = file::in_memory("streams")?;
+        copy.write_all(&bytes)?;
+        Runs::of(copy).map(Some)
     }
 
     /// The pieces of a range, in order. If only one stream is read, bytes of the other one are passed over.
@@ -172,7 +217,7 @@ impl Output {
                 let until = next.map_or(end, |range| range.start.min(end));
                 let most = (until - at).min(buffer.len() as u64) as usize;
                 let count = self.read_into(&mut buffer[..most], at)?;
-                let dropped = self.dropped_by_now()?;
+                let dropped = self.dropped_by_now(&buffer[..count])?;
                 if dropped.contains(&at) {
                     return Ok(Stretch::Missing(at..dropped.end.min(until)));
                 }
@@ -185,9 +230,12 @@ impl Output {
     }
 
     /// The output may have grown since it was opened. What was dropped since then reads as zeros.
-    fn dropped_by_now(&self) -> io::Result<Range<u64>> {
+    fn dropped_by_now(&self, read: &[u8]) -> io::Result<Range<u64>> {
         match (&self.files, self.bound) {
-            (Some(files), Some(bound)) => Ok(bound.dropped(files.size()?)),
+            (Some(Files::Here(files)), Some(bound)) => Ok(bound.dropped(files.size()?)),
+            (Some(Files::Far(far)), Some(bound)) if far.may_be_dropped(read) => {
+                Ok(bound.dropped(far.size_now()?))
+            }
             _ => Ok(0..0),
         }
     }
@@ -210,7 +258,8 @@ impl Output {
 
     fn read_into(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         match &self.files {
-            Some(files) => files.read_at(buffer, at),
+            Some(Files::Here(files)) => files.read_at(buffer, at),
+            Some(Files::Far(far)) => far.read_at(buffer, at),
             None => Ok(0),
         }
     }

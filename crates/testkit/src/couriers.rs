@@ -80,7 +80,7 @@ pub fn processes_that(is_one: impl Fn(i32) -> bool) -> Vec<Process> {
 }
 
 /// Whether a process runs the program that serves a place. A keeper runs the same program, and has a job.
-fn is_far_end(pid: i32) -> bool {
+pub(crate) fn is_far_end(pid: i32) -> bool {
     let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
         return false;
     };

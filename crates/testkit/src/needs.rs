@@ -18,6 +18,8 @@ pub enum Need {
     Ext4Tools,
     /// A client and a server of SSH.
     Ssh,
+    /// Root rights, `ip` and SSH: to make hosts with a network of their own.
+    Hosts,
 }
 
 impl Need {
@@ -28,6 +30,7 @@ impl Need {
             Need::Python => answers("python3"),
             Need::Ext4Tools => answers("mkfs.ext4"),
             Need::Ssh => answers("ssh") && sshd::program().is_some(),
+            Need::Hosts => Need::Root.is_met() && Need::Ssh.is_met() && answers("ip"),
         }
     }
 
@@ -37,6 +40,7 @@ impl Need {
             Need::Strace => "it needs strace (Debian package strace)",
             Need::Python => "it needs python3 (Debian package python3)",
             Need::Ext4Tools => "it needs mkfs.ext4 (Debian package e2fsprogs)",
+            Need::Hosts => "it needs root, ssh, sshd and ip (Debian package iproute2)",
             Need::Ssh => {
                 "it needs ssh and sshd (Debian packages openssh-client and openssh-server)"
             }

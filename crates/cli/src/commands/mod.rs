@@ -4,6 +4,7 @@ pub mod adopt;
 pub mod after;
 pub mod attach;
 pub mod completions;
+pub mod courier;
 pub mod detach;
 pub mod doctor;
 pub mod doorbell;

@@ -16,6 +16,7 @@ mod after;
 mod attaching;
 mod awaiting;
 mod basics;
+mod bootstrap;
 mod bounded;
 mod changing;
 mod compat;

@@ -17,8 +17,16 @@ pub enum PlaceError {
     #[error("no place {0:?} is configured")]
     NoSuch(String),
     /// The place was not reached, and nothing was sent or started.
-    #[error("{place} was not reached: {why}")]
+    #[error("{place} was not reached: {why}; nothing was sent")]
     Unreached {
+        /// The place.
+        place: String,
+        /// Why it was not reached.
+        why: Unreached,
+    },
+    /// The connection was lost after a request was sent.
+    #[error("{place} was not reached again: {why}; it is not known whether the request arrived")]
+    Unanswered {
         /// The place.
         place: String,
         /// Why it was not reached.
@@ -45,6 +53,14 @@ pub enum PlaceError {
         /// The place.
         place: String,
     },
+    /// A job is to start after one of another place.
+    #[error("{id} is a job of {place}, and a job can only start after jobs of its own place")]
+    AfterOther {
+        /// The job that it is to start after.
+        id: JobId,
+        /// The place of that job.
+        place: String,
+    },
     /// The place answered that it cannot do this.
     #[error("{place}: {message}")]
     Refused {
@@ -58,15 +74,36 @@ pub enum PlaceError {
 }
 
 impl PlaceError {
+    /// The request can never succeed, whatever the state of the place.
+    pub(super) fn is_bad_input(&self) -> bool {
+        matches!(
+            self,
+            PlaceError::Bad(_)
+                | PlaceError::NoSuch(_)
+                | PlaceError::OnlyHere { .. }
+                | PlaceError::AfterOther { .. }
+        )
+    }
+
+    /// The place gave an answer that fits another question.
+    pub(crate) fn strange(place: &str) -> PlaceError {
+        PlaceError::Refused {
+            place: place.to_owned(),
+            code: ErrorCode::Failed.as_str().to_owned(),
+            message: "it answered another question; are both sides of one version?".to_owned(),
+        }
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } | PlaceError::OwnHome(_) => {
-                ErrorCode::BadInput
-            }
+            PlaceError::Bad(_)
+            | PlaceError::OnlyHere { .. }
+            | PlaceError::OwnHome(_)
+            | PlaceError::AfterOther { .. } => ErrorCode::BadInput,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
-            PlaceError::Unreached { .. } | PlaceError::PerhapsStarted { .. } => {
-                ErrorCode::Unreachable
-            }
+            PlaceError::Unreached { .. }
+            | PlaceError::Unanswered { .. }
+            | PlaceError::PerhapsStarted { .. } => ErrorCode::Unreachable,
             // A code that only a later release has.
             PlaceError::Refused { code, .. } => {
                 let mut known = ErrorCode::ALL.iter().copied();

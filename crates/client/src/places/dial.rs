@@ -16,6 +16,7 @@ use super::unreached::Unreached;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use connect::Exchange;
+pub use connect::LISTENS;
 use outlive_core::far::{Answer, Call, FarFailure, FarVariables, Greeting, Opening};
 use outlive_core::{JobId, WallTime};
 use outlive_sys::control::Stream;
@@ -84,6 +85,8 @@ pub enum Tidings {
     Reached { at: WallTime },
     /// The wire is not there, or no more.
     Unreached(Silence),
+    /// The replica of this job has new records, or what is known of its start has changed.
+    Changed { job: JobId },
 }
 
 /// How a start went.

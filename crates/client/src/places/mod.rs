@@ -18,13 +18,16 @@
 //! | `unreached` | why nobody was reached |
 //! | `records` | the files of a place and of a placed job here |
 //! | `dial` | reaching a place through its courier, which is started on demand |
+//! | `ear` | listening to couriers, one connection for each place |
 //! | `courier` | the process that holds the wire of a place |
 //! | `transport` | the commands that reach a place |
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod bootstrap;
+pub mod courier;
 pub mod dial;
+pub(crate) mod ear;
 pub mod far;
 pub mod records;
 pub mod settings;

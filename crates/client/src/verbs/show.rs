@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::told;
 use crate::jobs::attempts;
+use crate::jobs::away::{self, Away};
 use crate::jobs::connection::PATIENCE;
 use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
@@ -16,6 +17,7 @@ use crate::redact::redact;
 use crate::view;
 use outlive_api::job::{Job, JobView};
 pub use outlive_api::request::Show;
+use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
 use std::io;
 use std::ops::Range;
@@ -38,16 +40,18 @@ fn with_attempts(outlive: &Outlive, id: &JobId) -> Result<(Job, State), Error> {
 pub fn with_usage(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
     let (job, state) = with_attempts(outlive, id)?;
     Ok(Job {
-        usage: job
-            .usage
-            .or_else(|| usage::now(&outlive.job_dir(id), &state)),
+        usage: job.usage.or_else(|| match job.place == LOCAL {
+            true => usage::now(&outlive.job_dir(id), &state),
+            false => None,
+        }),
         ..job
     })
 }
 
 /// Adds what running jobs use. The journal of each is read again, because they are few.
 pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
-    for job in jobs.iter_mut().filter(|job| job.usage.is_none()) {
+    let is_unknown = |job: &&mut Job| job.usage.is_none() && job.place == LOCAL;
+    for job in jobs.iter_mut().filter(is_unknown) {
         let dir = outlive.job_dir(&job.id);
         if let Ok(journal) = dir.read_journal() {
             job.usage = usage::now(&dir, &journal.state);
@@ -177,6 +181,11 @@ fn last_lines(text: &str, lines: u64) -> &str {
 /// The job with the records that it was made from.
 pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
     let record = Record::read(outlive, id)?;
+    if let Presence::Away(away) = &record.presence {
+        let reach = away::resolve(outlive, away)?.settings.reach;
+        let (job, state) = record.far_job(outlive, away, reach)?;
+        return Ok((job, record.spec, state));
+    }
     let sight = match record.is_worth_asking() {
         true => presence::look(outlive, id, PATIENCE).map(Record::sight),
         false => Ok(Sight::Clear(KeeperView::default())),
@@ -215,6 +224,11 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Jo
     let until = until.max(clock::boot() + AT_LEAST);
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
+        if let Presence::Away(away) = &record.presence {
+            return record
+                .far_job(outlive, away, until.since(clock::boot()))
+                .map(|(job, _)| job);
+        }
         let sight = match asked {
             None => Ok(Sight::Clear(KeeperView::default())),
             Some(asked) => asked
@@ -269,8 +283,30 @@ impl Record {
     fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
+            Presence::Away(away) => Sight::Far(away::recall(outlive, away)),
             Presence::Kept | Presence::Over => sight,
         };
         job::build(outlive, &self.spec, &self.state, sight)
+    }
+
+    /// A job of a place. The place has so long to answer.
+    fn far_job(
+        &self,
+        outlive: &Outlive,
+        away: &Away,
+        within: Duration,
+    ) -> Result<(Job, State), Error> {
+        let id = &self.spec.id;
+        let sight = match within.is_zero() {
+            true => away::recall(outlive, away),
+            false => away::look(outlive, away, id, within)?,
+        };
+        // The replica has by now what the answer speaks of.
+        let (presence, state) = presence::meet(outlive, id)?;
+        let sight = match presence {
+            Presence::Over => Sight::Clear(KeeperView::default()),
+            _ => Sight::Far(sight),
+        };
+        Ok((job::build(outlive, &self.spec, &state, sight), state))
     }
 }

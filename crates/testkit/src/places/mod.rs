@@ -5,12 +5,15 @@
 //! |---|---|
 //! | [`CmdSh`] | `cmd:`, a command that runs `sh` with another home |
 //! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
+//! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
 mod cmd_sh;
+mod hosts;
 mod ssh;
 pub mod sshd;
 
 pub use cmd_sh::CmdSh;
+pub use hosts::Hosts;
 pub use ssh::Ssh;
 
 use crate::programs;

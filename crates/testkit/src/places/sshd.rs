@@ -173,7 +173,7 @@ impl Drop for Sshd {
 }
 
 /// Newer releases run a session in a program of its own, `sshd-session`.
-fn runs_sshd(pid: i32) -> bool {
+pub(super) fn runs_sshd(pid: i32) -> bool {
     let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let name = program.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with("sshd")
@@ -186,7 +186,7 @@ fn times_listening(log: &Path) -> usize {
 }
 
 /// The keys of all test servers and their user, which are made once.
-fn keys() -> io::Result<PathBuf> {
+pub(super) fn keys() -> io::Result<PathBuf> {
     let keys = shared().join("keys");
     if keys.is_dir() {
         return Ok(keys);

@@ -17,6 +17,10 @@ use std::panic::{self, AssertUnwindSafe};
 const MOST: usize = 200;
 
 /// Does something under each cut, until a cut comes after all that it sends. `act` gets the number of the round.
+#[expect(
+    clippy::print_stderr,
+    reason = "who looks for the failure needs what had passed"
+)]
 fn under_each_cut(tap: &Tap, mut act: impl FnMut(usize)) {
     let mut round = 0;
     for direction in Direction::BOTH {
@@ -30,7 +34,7 @@ fn under_each_cut(tap: &Tap, mut act: impl FnMut(usize)) {
                 struck &= tap.disarm();
                 if let Err(panic) = done {
                     let passed = tap.passed().join("\n");
-                    println!("round {round}: cut {place:?} part {nth} {direction:?}:\n{passed}");
+                    eprintln!("round {round}: cut {place:?} part {nth} {direction:?}:\n{passed}");
                     panic::resume_unwind(panic);
                 }
             }

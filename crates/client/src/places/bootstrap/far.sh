@@ -46,8 +46,12 @@ is_in() {
 
 # Makes the directory $1 if there is none, and tries whether it takes programs that can be executed. Sets `why` if not.
 takes_programs() {
-	[ -d "$1" ] || (umask 077 && mkdir -p "$1") 2>/dev/null || { why='cannot be made' && return 1; }
-	is_ours "$1" || return 1
+	made=
+	if ! [ -d "$1" ]; then
+		(umask 077 && mkdir -p "$1") 2>/dev/null || { why='cannot be made' && return 1; }
+		made=$1
+	fi
+	is_ours "$1" || { rmdir "$made" 2>/dev/null; return 1; }
 	part=$1/$name.part-$token
 	if (umask 077 && printf '#!/bin/sh\nexit 0\n' >"$part" && chmod 700 "$part") 2>/dev/null; then
 		"$part" </dev/null 2>/dev/null && rm -f "$part" && return 0
@@ -56,7 +60,7 @@ takes_programs() {
 		why='cannot be written to'
 	fi
 	rm -f "$part" 2>/dev/null
-	rmdir "$1" 2>/dev/null
+	rmdir "$made" 2>/dev/null
 	return 1
 }
 
@@ -92,6 +96,7 @@ unset IFS
 name=far-$digest
 uid=$(id -u)
 part=
+made=
 tried=
 
 case $home in
@@ -121,7 +126,7 @@ form=plain
 command -v gzip >/dev/null 2>&1 && form=gzip
 
 # What is half there goes when this shell ends.
-trap 'rm -f "$part"' 0
+trap 'rm -f "$part"; rmdir "$made" 2>/dev/null' 0
 trap 'exit 1' 1 2 13 15
 for dir; do
 	if takes_programs "$dir" && take "$dir"; then

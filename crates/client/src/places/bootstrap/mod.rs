@@ -22,7 +22,7 @@
 mod program;
 mod talk;
 
-pub use program::{Program, is_intact};
+pub use program::{Program, check_own_program};
 
 use super::{Place, Unreached};
 use crate::random;

@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "outlive-far";
 
+/// Its name at a place begins with this, and the digest follows.
+const FAR: &str = "far-";
+
 /// The file in `places` that remembers the digest, so that a program is read only once.
 const CACHE: &str = ".program";
 
@@ -100,10 +103,23 @@ impl Program {
     }
 }
 
-/// Whether the program of this process is the one with this digest. A far end looks, because a machine that crashed may
-/// have kept only a part of it.
-pub fn is_intact(digest: &str) -> io::Result<bool> {
-    Ok(digest_of(&mut File::open("/proc/self/exe")?)? == digest)
+/// Fails unless the program of this process is the one with this digest. A far end looks, because a machine that crashed
+/// may have kept only a part of it, and whoever can change its directory may have put another one there. A wrong one is
+/// removed, so that the next start sends it again.
+pub fn check_own_program(digest: &str) -> io::Result<()> {
+    let found = digest_of(&mut File::open("/proc/self/exe")?)?;
+    if found == digest {
+        return Ok(());
+    }
+    let name = format!("{FAR}{digest}");
+    if let Ok(path) = fs::read_link("/proc/self/exe")
+        && path.file_name().is_some_and(|own| own == name.as_str())
+    {
+        let _ = fs::remove_file(path);
+    }
+    Err(io::Error::other(format!(
+        "this is not the program that was sent: its digest is {found}; try again"
+    )))
 }
 
 fn beside_or_on_path() -> Result<PathBuf, Unreached> {

@@ -130,7 +130,7 @@ fn try_to_attend(
             })?;
         match presence {
             Presence::Over if state.is_final() => return Ok(None),
-            Presence::Elsewhere(_) => return after(LOOK_ELSEWHERE),
+            Presence::Elsewhere(_) | Presence::Away(_) => return after(LOOK_ELSEWHERE),
             Presence::Kept | Presence::Over if !has_room => return after(LOOK_ELSEWHERE),
             Presence::Kept | Presence::Over => {}
         }
