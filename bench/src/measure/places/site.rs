@@ -5,7 +5,7 @@ use crate::contender::{Outlive, output_of};
 use crate::run::Bench;
 use outlive_testkit::places::shared;
 use outlive_testkit::places::sshd::{HOST, Sshd};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ pub struct Site {
     outlive: Outlive,
     program: PathBuf,
     directory: PathBuf,
-    homes: Cell<usize>,
+    homes: AtomicUsize,
     path: OsString,
 }
 
@@ -35,7 +35,7 @@ impl Site {
         let site = Site {
             outlive: Outlive::new("outlive", &bench.outlive, directory.join("home"), &[]),
             program: bench.outlive.clone(),
-            homes: Cell::new(0),
+            homes: AtomicUsize::new(0),
             path: path.map_err(|error| error.to_string())?,
             server,
             directory,
@@ -56,8 +56,8 @@ impl Site {
 
     /// `outlive` with a home that has never been used.
     pub fn outlive_anew(&self, args: &[&str]) -> Command {
-        self.homes.set(self.homes.get() + 1);
-        let home = self.directory.join(format!("home-{}", self.homes.get()));
+        let number = self.homes.fetch_add(1, Ordering::Relaxed);
+        let home = self.directory.join(format!("home-{number}"));
         let outlive = Outlive::new("outlive", &self.program, home, &[]);
         self.with_client(outlive.command(args))
     }

@@ -206,6 +206,12 @@ impl Courier {
         }
     }
 
+    /// Tells who listens that the replica of this job has news.
+    pub fn tell_changed(&self, job: &JobId) {
+        let job = job.clone();
+        tell(&mut self.desk(), &Tidings::Changed { job });
+    }
+
     /// Says something on the stream of journals, if there is a wire.
     pub fn tell_journals(&self, line: &ToJournals) {
         let wire = usable(&self.desk());

@@ -206,6 +206,7 @@ fn sync(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
         job: job.clone(),
         seq,
     });
+    courier.tell_changed(job);
     if let Some(session) = &synced.spec.session {
         inbox::wake(&courier.outlive, session);
     }
@@ -243,6 +244,7 @@ pub fn gone(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
 pub fn finish(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
     courier.replicas.leave(job);
     replicas::close(&courier.outlive, job)?;
+    courier.tell_changed(job);
     if let Ok(spec) = courier.outlive.read_spec(job)
         && let Some(session) = &spec.session
     {
