@@ -9,6 +9,7 @@
 //! | `config/section.rs` | one table of the file: taking keys from it, and knowing their lines |
 //! | `config/bells.rs` | `[[doorbell]]` |
 //! | `config/jobs.rs` | `[defaults]` and `[environment]`: what a job gets that its request does not say |
+//! | `config/places.rs` | `[place.NAME]`: other machines that jobs run on |
 //! | `config/retention.rs` | `[retention]`: when ended jobs are removed by themselves |
 //! | `config/error.rs` | what can be wrong with it |
 //!
@@ -17,6 +18,7 @@
 mod bells;
 mod error;
 mod jobs;
+pub(crate) mod places;
 mod retention;
 mod section;
 #[cfg(test)]
@@ -190,7 +192,7 @@ impl Config {
             environment: jobs::environment(&mut top)?,
             retention: retention::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
-            places: BTreeMap::new(),
+            places: places::read(&mut top)?,
         };
         top.finish()?;
         Ok(config)

@@ -4,6 +4,7 @@ use crate::places::Unreached;
 use outlive_api::failure::ErrorCode;
 use outlive_core::JobId;
 use outlive_core::place::BadPlace;
+use std::path::PathBuf;
 
 /// Why a place could not be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -41,6 +42,9 @@ pub enum PlaceError {
         /// Why it was not reached.
         why: Unreached,
     },
+    /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
+    #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
+    OwnHome(PathBuf),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -92,9 +96,10 @@ impl PlaceError {
 
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } | PlaceError::AfterOther { .. } => {
-                ErrorCode::BadInput
-            }
+            PlaceError::Bad(_)
+            | PlaceError::OnlyHere { .. }
+            | PlaceError::OwnHome(_)
+            | PlaceError::AfterOther { .. } => ErrorCode::BadInput,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
             PlaceError::Unreached { .. }
             | PlaceError::Unanswered { .. }

@@ -113,19 +113,19 @@ fn the_configured_one_comes_last() {
 fn where_there_is_none_each_is_named_with_the_reason() {
     let there = There::default();
     fs::create_dir_all(there.cache()).unwrap();
-    there.add_program("id", "echo 4242");
+    there.add_program("id", "echo 4343");
     let why = there.refusal();
     assert!(matches!(why, Unreached::NoProgram(_)), "{why:?}");
     let text = why.to_string();
     for words in [
         &format!("{} belongs to another user", there.cache().display()),
-        "/var/tmp/outlive-4242 belongs to another user",
-        "/tmp/outlive-4242 belongs to another user",
+        "/var/tmp/outlive-4343 belongs to another user",
+        "/tmp/outlive-4343 belongs to another user",
         "far_dir",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");
     }
-    for path in ["/var/tmp/outlive-4242", "/tmp/outlive-4242"] {
+    for path in ["/var/tmp/outlive-4343", "/tmp/outlive-4343"] {
         assert!(!Path::new(path).exists(), "what was made in vain is gone");
     }
 }
