@@ -84,9 +84,7 @@ fn kept_preview(outlive: &Outlive, id: &JobId, lines: u64) -> String {
         let output = Output::glimpse(outlive, &outlive.read_spec(id).ok()?, &state)?;
         let from = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
         let whole = view::Options::default();
-        output
-            .rendered(from..output.size, Look::Plain(whole))
-            .ok()
+        output.rendered(from..output.size, Look::Plain(whole)).ok()
     };
     let text = kept().unwrap_or_default();
     let text = match outlive.shows_secrets() {
