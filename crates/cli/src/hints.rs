@@ -65,7 +65,9 @@ fn place(error: &PlaceError) -> Option<String> {
     Some(match error {
         PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
         PlaceError::NoSuch(name) => {
-            format!("`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all")
+            format!(
+                "`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all"
+            )
         }
         PlaceError::PerhapsStarted { id, .. } => {
             format!("`outlive show {id}` will tell when the place is reached again")
