@@ -155,7 +155,7 @@ fn a_stop_that_is_cut_stops_the_job() {
 #[test]
 fn an_output_that_is_followed_over_a_cut_is_exact() {
     let (tap, world) = tapped();
-    let expected = numbers(60_000);
+    let expected = numbers(20_000);
     under_each_cut(&tap, |round| {
         let (id, go) = (format!("job-{round}"), format!("go-{round}"));
         let path = world.path_there(&go);
@@ -163,7 +163,7 @@ fn an_output_that_is_followed_over_a_cut_is_exact() {
         let script = counted(
             &world,
             &id,
-            &format!("seq 1 30000; {wait}; seq 30001 60000"),
+            &format!("seq 1 10000; {wait}; seq 10001 20000"),
         );
         tap.unharmed(|| {
             world.ok(&["run", "--id", &id, "--session", "s", "--shell", &script]);
