@@ -4,6 +4,7 @@ use crate::places::Unreached;
 use outlive_api::failure::ErrorCode;
 use outlive_core::JobId;
 use outlive_core::place::BadPlace;
+use std::path::PathBuf;
 
 /// Why a place could not be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -41,6 +42,43 @@ pub enum PlaceError {
         /// Why it was not reached.
         why: Unreached,
     },
+    /// This machine was named where another one is needed.
+    #[error("\"local\" is this machine; name a place")]
+    Local,
+    /// A name that is to be added is in the configuration.
+    #[error("a place {0:?} is configured already")]
+    Configured(String),
+    /// A setting of a place that is to be added makes no sense.
+    #[error("{what}: {why}")]
+    Setting {
+        /// What was wrong.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The configuration file is written in a way that cannot be changed safely.
+    #[error("cannot change the place {name:?} in {} without touching the rest of it; edit the file", .file.display())]
+    NotEdited {
+        /// The file.
+        file: PathBuf,
+        /// The place.
+        name: String,
+    },
+    /// A place that is to be removed has jobs.
+    #[error(
+        "{place} has jobs: {running} that are not over, and {ended} ended ones whose output is there"
+    )]
+    HasJobs {
+        /// The place.
+        place: String,
+        /// How many are not known to be over.
+        running: usize,
+        /// How many are over.
+        ended: usize,
+    },
+    /// A place that is not reached with ssh is to be logged in to.
+    #[error("{0} is not reached with ssh, so there is nothing to log in to")]
+    NoLogin(String),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -76,6 +114,10 @@ impl PlaceError {
             self,
             PlaceError::Bad(_)
                 | PlaceError::NoSuch(_)
+                | PlaceError::Local
+                | PlaceError::Configured(_)
+                | PlaceError::Setting { .. }
+                | PlaceError::NoLogin(_)
                 | PlaceError::OnlyHere { .. }
                 | PlaceError::AfterOther { .. }
         )
@@ -92,9 +134,15 @@ impl PlaceError {
 
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } | PlaceError::AfterOther { .. } => {
-                ErrorCode::BadInput
-            }
+            PlaceError::Bad(_)
+            | PlaceError::OnlyHere { .. }
+            | PlaceError::AfterOther { .. }
+            | PlaceError::Local
+            | PlaceError::Setting { .. }
+            | PlaceError::NoLogin(_) => ErrorCode::BadInput,
+            PlaceError::Configured(_)
+            | PlaceError::NotEdited { .. }
+            | PlaceError::HasJobs { .. } => ErrorCode::Refused,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
             PlaceError::Unreached { .. }
             | PlaceError::Unanswered { .. }
