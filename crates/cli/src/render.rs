@@ -63,7 +63,7 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
 }
 
 /// Rows below their heads. The last column is not padded.
-fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+pub fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     let last = heads.len() - 1;
     let rows: Vec<Vec<String>> = [heads].into_iter().chain(rows).collect();
@@ -92,7 +92,10 @@ pub fn details(view: &JobView) -> String {
         ("cwd", job.cwd.clone()),
     ];
     let mut add = |key, value: Option<String>| rows.extend(value.map(|value| (key, value)));
-    add("place", Some(job.place.clone()).filter(|place| place != LOCAL));
+    add(
+        "place",
+        Some(job.place.clone()).filter(|place| place != LOCAL),
+    );
     add("heard at", job.heard_at.map(|at| at.to_string()));
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));
