@@ -42,7 +42,10 @@ fn an_end_that_is_known_here_is_told_without_the_host() {
     needs!(Ssh);
     let (_ssh, world) = abandoned();
     let job = world.show("done");
-    assert_eq!((&job["state"], &job["exit_code"]), (&"ended".into(), &7.into()));
+    assert_eq!(
+        (&job["state"], &job["exit_code"]),
+        (&"ended".into(), &7.into())
+    );
     assert_eq!(world.outlive(&["wait", "done"]).code, 7);
     assert_eq!(world.outlive(&["stop", "done"]).code, 0);
     assert_eq!(told(&world, "s"), ["done ended"]);
@@ -57,9 +60,15 @@ fn a_job_whose_host_is_gone_is_unreachable_and_nothing_is_sent() {
     let (ssh, world) = abandoned();
     let job = world.show("busy");
     assert_eq!(job["state"], "unreachable", "{job}");
-    assert_eq!((&job["outcome"], &job["exit_code"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&job["outcome"], &job["exit_code"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(job["last"]["state"], "running", "{job}");
-    assert!(!job["unreachable"]["reason"].as_str().unwrap().is_empty(), "{job}");
+    assert!(
+        !job["unreachable"]["reason"].as_str().unwrap().is_empty(),
+        "{job}"
+    );
     for args in [
         &["stop", "busy"][..],
         &["send", "busy", "text"],
@@ -98,7 +107,10 @@ fn who_waits_for_a_host_hears_when_it_is_gone_and_is_told_of_the_end() {
     needs!(Ssh);
     let (ssh, world) = over_ssh();
     let go = world.path_there("go");
-    let script = format!("until [ -e '{}' ]; do sleep 0.02; done; exit 9", go.display());
+    let script = format!(
+        "until [ -e '{}' ]; do sleep 0.02; done; exit 9",
+        go.display()
+    );
     let script = counted(&world, "job", &script);
     world.ok(&["run", "--id", "job", "--session", "s", "--shell", &script]);
     let waiter = begin(world.command(["inbox", "--session", "s", "--wait=120s", "--json"]));
