@@ -63,7 +63,7 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
 }
 
 /// Rows below their heads. The last column is not padded.
-fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+pub fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     let last = heads.len() - 1;
     let rows: Vec<Vec<String>> = [heads].into_iter().chain(rows).collect();
