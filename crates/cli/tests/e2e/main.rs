@@ -41,6 +41,7 @@ mod locks;
 mod mcp;
 mod naming;
 mod pair;
+mod placed;
 mod places;
 mod posing;
 mod pruning;
