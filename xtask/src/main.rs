@@ -27,7 +27,7 @@ mod vm;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask install   install outlive and outlive-keeper, and show a job from start to end
+cargo xtask install   install outlive, outlive-keeper and outlive-far, and show a job from start to end
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults;
                       with --install (or CI=true) it installs the Debian packages that the tests use

@@ -116,12 +116,19 @@ pub fn events() -> Vec<NamedSchema> {
         data::<event_data::Quiet>("event_data_quiet", EventKind::Quiet),
         data::<event_data::AwaitingInput>("event_data_awaiting_input", EventKind::AwaitingInput),
         data::<event_data::Ready>("event_data_ready", EventKind::Ready),
+        of_place::<event_data::Unreachable>("event_data_unreachable", EventKind::Unreachable),
+        of_place::<event_data::Reached>("event_data_reached", EventKind::Reached),
     ]
 }
 
 /// The data of a job's event of this kind.
 fn data<D: JsonSchema>(name: &'static str, kind: EventKind) -> NamedSchema {
-    let mut named = reply::<event_data::OfJob<D>>(name);
+    of_place::<event_data::OfJob<D>>(name, kind)
+}
+
+/// The data of an event that is not about one job.
+fn of_place<D: JsonSchema>(name: &'static str, kind: EventKind) -> NamedSchema {
+    let mut named = reply::<D>(name);
     let kind = serde_json::to_value(kind).unwrap_or_default();
     let kind = kind.as_str().unwrap_or_default();
     named.schema["title"] = name.into();

@@ -62,9 +62,28 @@ pub fn hint(error: &Error) -> Option<String> {
         }
         Error::NotALog(_) => "give a regular file",
         Error::LogTaken(_) => "choose another log",
+        Error::Place(error) => return place(error),
         _ => return sandbox::hint(error),
     };
     Some(hint.to_owned())
+}
+
+fn place(error: &PlaceError) -> Option<String> {
+    Some(match error {
+        PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
+        PlaceError::NoSuch(name) => {
+            format!(
+                "`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all"
+            )
+        }
+        PlaceError::PerhapsStarted { id, .. } => {
+            format!("`outlive show {id}` will tell when the place is reached again")
+        }
+        PlaceError::Unreached { place, .. } => {
+            format!("`outlive place check {place}` shows what is wrong")
+        }
+        _ => return None,
+    })
 }
 
 fn not_adoptable(why: &NotAdoptable) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The steps at which tests can pause or kill a launcher, an inbox consumer, a pruner, a poster or a courier.
+//! The steps at which tests can pause or kill a launcher, an inbox consumer, a pruner, a poster, a courier or a far end.
 
 use outlive_sys::hook;
 
@@ -75,6 +75,25 @@ pub enum StopperHook {
 pub fn reach_stopper(hook: StopperHook) {
     if cfg!(debug_assertions) {
         hook::reach("stopper", &format!("{hook:?}"));
+    }
+}
+
+/// A step of a far end.
+#[derive(Clone, Copy, Debug)]
+pub enum FarHook {
+    /// It has raised the epoch, and nobody knows it yet.
+    Raised,
+    /// A job is there, and the courier does not know it yet.
+    Launched,
+    /// It has records that the courier does not have.
+    News,
+    /// It has recorded what the courier has.
+    Acked,
+}
+
+pub fn reach_far(hook: FarHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("far", &format!("{hook:?}"));
     }
 }
 

@@ -16,6 +16,7 @@ mod delivery;
 mod event;
 mod everyone;
 mod look;
+mod outage;
 #[cfg(test)]
 mod model;
 pub(crate) mod pruned_posts;

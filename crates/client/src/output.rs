@@ -5,6 +5,7 @@
 //! full disk could not store. Offsets stay correct. Where a part is missing, the text says so.
 
 mod blocks;
+mod excerpt;
 mod far;
 mod follow;
 mod lines;
@@ -24,6 +25,7 @@ pub(crate) use streams::Seen;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use excerpt::Excerpt;
 use far::FarOutput;
 use outlive_api::log::{Cursor, LogPage, LogPosition, Omitted};
 use outlive_core::bound::Bound;
@@ -63,6 +65,8 @@ pub struct Output {
 enum Files {
     Here(OutputFiles),
     Far(FarOutput),
+    /// Only its beginning and its end are here.
+    Excerpt(Excerpt),
 }
 
 /// A piece of an output.
@@ -112,18 +116,33 @@ impl Output {
         let size = match &files {
             Some(Files::Here(files)) => files.size().map_err(Error::io("cannot read", &path))?,
             Some(Files::Far(far)) => far.size,
-            None => 0,
+            Some(Files::Excerpt(_)) | None => 0,
         };
-        let missing = join(state.gaps.iter().cloned().chain([spec.dropped(size)]));
-        Ok(Output {
+        Ok(Output::made(dir, files, size, spec, state))
+    }
+
+    /// What is here of an output, or comes at once: all of it, or its beginning and its end. For a text that never
+    /// waits for a network.
+    pub(crate) fn glimpse(outlive: &Outlive, spec: &Spec, state: &State) -> Option<Output> {
+        if spec.place == LOCAL {
+            return Output::open(outlive, spec, state).ok();
+        }
+        let excerpt = Excerpt::of(outlive, spec, state)?;
+        let (dir, size) = (outlive.job_dir(&spec.id), excerpt.size);
+        let files = Some(Files::Excerpt(excerpt));
+        Some(Output::made(dir, files, size, spec, state))
+    }
+
+    fn made(dir: JobDir, files: Option<Files>, size: u64, spec: &Spec, state: &State) -> Output {
+        Output {
             dir,
             files,
-            bound,
+            bound: spec.bound(),
             size,
-            missing,
+            missing: join(state.gaps.iter().cloned().chain([spec.dropped(size)])),
             index: OnceCell::new(),
             apart: None,
-        })
+        }
     }
 
     /// How many bytes are missing.
@@ -260,6 +279,7 @@ impl Output {
         match &self.files {
             Some(Files::Here(files)) => files.read_at(buffer, at),
             Some(Files::Far(far)) => far.read_at(buffer, at),
+            Some(Files::Excerpt(excerpt)) => excerpt.read_at(buffer, at),
             None => Ok(0),
         }
     }
@@ -333,6 +353,12 @@ pub enum Look {
 }
 
 impl Output {
+    /// The text of a range alone.
+    pub(crate) fn rendered(&self, range: Range<u64>, look: Look) -> io::Result<String> {
+        let range = range.start.min(self.size)..range.end.min(self.size);
+        Ok(self.render(None, range, look)?.text)
+    }
+
     fn render(&self, gap: Option<Range<u64>>, range: Range<u64>, look: Look) -> io::Result<Viewed> {
         let mut raw = Vec::new();
         let mut plain = match look {

@@ -293,6 +293,11 @@ impl JobDir {
         self.path.join("placed")
     }
 
+    /// The beginning and the end of the output, of a job of a place.
+    pub fn excerpt(&self) -> PathBuf {
+        self.path.join("excerpt")
+    }
+
     /// How far the watch has read the output.
     pub fn watch(&self) -> PathBuf {
         self.path.join("watch")

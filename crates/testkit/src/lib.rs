@@ -18,6 +18,7 @@
 //! | [`namespaces`] | other PID namespaces, which stand in for other machines |
 //! | [`trace`] | watching system calls |
 //! | [`conformance`] | the promises as a table of cases that any place can be put to |
+//! | [`wire_client`] | a courier that drives a far end frame by frame |
 //! | [`mod@needs`] | skipping a test on a machine that lacks something |
 //!
 //! Most functions panic when they fail, as tests want it. Those with `try_` in their name return the
@@ -46,4 +47,5 @@ pub mod scripts;
 pub mod tap;
 pub mod trace;
 pub mod waiting;
+pub mod wire_client;
 pub mod world;

@@ -5,12 +5,12 @@ use crate::contender::{Outlive, output_of};
 use crate::run::Bench;
 use outlive_testkit::places::shared;
 use outlive_testkit::places::sshd::{HOST, Sshd};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub struct Site {
     /// Keeps the server running.

@@ -163,7 +163,7 @@ fn request(
 }
 
 /// Where to run it, if that is said.
-fn place(given: Option<String>) -> Option<String> {
+pub fn place(given: Option<String>) -> Option<String> {
     let usual = || variables::non_empty(variables::PLACE);
     let usual = || usual().map(|place| place.to_string_lossy().into_owned());
     given.or_else(usual).filter(|place| !place.is_empty())

@@ -25,6 +25,7 @@ mod detach;
 mod doorbells;
 mod ending;
 mod environment;
+mod far;
 mod features;
 mod foreground;
 mod hints;

@@ -79,6 +79,9 @@ pub enum PlaceError {
     /// A place that is not reached with ssh is to be logged in to.
     #[error("{0} is not reached with ssh, so there is nothing to log in to")]
     NoLogin(String),
+    /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
+    #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
+    OwnHome(PathBuf),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -139,6 +142,7 @@ impl PlaceError {
             | PlaceError::AfterOther { .. }
             | PlaceError::Local
             | PlaceError::Setting { .. }
+            | PlaceError::OwnHome(_)
             | PlaceError::NoLogin(_) => ErrorCode::BadInput,
             PlaceError::Configured(_)
             | PlaceError::NotEdited { .. }

@@ -58,15 +58,23 @@ impl FarOutput {
         state: &State,
         size: Option<u64>,
     ) -> Result<FarOutput, Error> {
-        let away = Away {
-            place: spec.place.clone(),
-        };
-        let place = away::resolve(outlive, &away)?;
+        let within = FarJob::place(outlive, spec)?.settings.reach;
+        FarOutput::open_within(outlive, spec, state, size, within)
+    }
+
+    /// The place has so long for each answer.
+    pub fn open_within(
+        outlive: &Outlive,
+        spec: &Spec,
+        state: &State,
+        size: Option<u64>,
+        within: Duration,
+    ) -> Result<FarOutput, Error> {
         let job = FarJob {
             outlive: outlive.clone(),
-            within: place.settings.reach,
-            place,
+            place: FarJob::place(outlive, spec)?,
             id: spec.id.clone(),
+            within,
         };
         let closed = closed_size(state);
         let size = match closed.or(size) {
@@ -82,34 +90,37 @@ impl FarOutput {
         })
     }
 
-    /// Reads bytes up to the end of a block. Returns 0 only at the end of the output.
+    /// Fills the buffer, as far as the output reaches.
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        let number = at / BLOCK;
-        let skipped = (at % BLOCK) as usize;
-        let copied = |block: &[u8]| {
-            let rest = block.get(skipped..).unwrap_or_default();
-            let count = rest.len().min(buffer.len());
-            (rest[..count].to_vec(), count)
-        };
-        let found = {
-            let kept = self.kept.borrow();
-            let block = kept.iter().find(|(kept, _)| *kept == number);
-            block.map(|(_, block)| copied(block))
-        };
-        let (bytes, count) = match found {
-            Some(found) => found,
-            None => {
-                let block = self.fetch(number).map_err(io::Error::other)?;
-                let found = copied(&block);
-                let mut kept = self.kept.borrow_mut();
-                kept.push_back((number, block));
-                if kept.len() > MAX_KEPT {
-                    kept.pop_front();
-                }
-                found
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read_block(&mut buffer[filled..], at + filled as u64)? {
+                0 => break,
+                count => filled += count,
             }
+        }
+        Ok(filled)
+    }
+
+    /// Reads bytes up to the end of a block. Returns 0 only at the end of the output.
+    fn read_block(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let number = at / BLOCK;
+        let copy = |block: &[u8], buffer: &mut [u8]| {
+            let rest = block.get((at % BLOCK) as usize..).unwrap_or_default();
+            let count = rest.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&rest[..count]);
+            count
         };
-        buffer[..count].copy_from_slice(&bytes);
+        let mut kept = self.kept.borrow_mut();
+        if let Some((_, block)) = kept.iter().find(|(kept, _)| *kept == number) {
+            return Ok(copy(block, buffer));
+        }
+        let block = self.fetch(number).map_err(io::Error::other)?;
+        let count = copy(&block, buffer);
+        kept.push_back((number, block));
+        if kept.len() > MAX_KEPT {
+            kept.pop_front();
+        }
         Ok(count)
     }
 
@@ -191,6 +202,11 @@ pub(super) fn closed_size(state: &State) -> Option<u64> {
 }
 
 impl FarJob {
+    fn place(outlive: &Outlive, spec: &Spec) -> Result<Place, Error> {
+        let place = spec.place.clone();
+        away::resolve(outlive, &Away { place })
+    }
+
     fn size(&self) -> Result<u64, Error> {
         let asked = Call::Look {
             job: self.id.clone(),

@@ -15,10 +15,11 @@ use crate::jobs::usage;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
-use outlive_api::job::{Job, JobView};
+use outlive_api::job::{Job, JobState, JobView};
 pub use outlive_api::request::Show;
 use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
@@ -61,16 +62,42 @@ pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
 
 /// The job as it is now, and the end of its output.
 pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error> {
-    Ok(JobView {
-        job: with_usage(outlive, id)?,
-        preview: preview(outlive, id, asked.preview_lines)?,
-    })
+    let job = with_usage(outlive, id)?;
+    let preview = preview_of(outlive, &job, asked.preview_lines)?;
+    Ok(JobView { job, preview })
+}
+
+/// The last lines of its output, or what is here of them if its place is not reached.
+fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
+    match job.state {
+        JobState::Unreachable => Ok(String::new()),
+        _ => match preview(outlive, &job.id, lines) {
+            Err(Error::Place(_)) => Ok(kept_preview(outlive, &job.id, lines)),
+            other => other,
+        },
+    }
+}
+
+fn kept_preview(outlive: &Outlive, id: &JobId, lines: u64) -> String {
+    let kept = || {
+        let state = outlive.job_dir(id).read_journal().ok()?.state;
+        let output = Output::glimpse(outlive, &outlive.read_spec(id).ok()?, &state)?;
+        let from = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
+        let whole = view::Options::default();
+        output.rendered(from..output.size, Look::Plain(whole)).ok()
+    };
+    let text = kept().unwrap_or_default();
+    let text = match outlive.shows_secrets() {
+        true => text.into(),
+        false => redact(&text),
+    };
+    last_lines(&text, lines).to_owned()
 }
 
 /// These jobs, each with the end of its output.
 pub fn views(outlive: &Outlive, jobs: Vec<Job>, asked: Show) -> Result<Vec<JobView>, Error> {
     let view = |job: Job| {
-        let preview = preview(outlive, &job.id, asked.preview_lines)?;
+        let preview = preview_of(outlive, &job, asked.preview_lines)?;
         Ok(JobView { job, preview })
     };
     jobs.into_iter().map(view).collect()
@@ -222,12 +249,20 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Jo
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
     let until = until.max(clock::boot() + AT_LEAST);
+    let mut silent = HashSet::new();
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
         if let Presence::Away(away) = &record.presence {
-            return record
-                .far_job(outlive, away, until.since(clock::boot()))
-                .map(|(job, _)| job);
+            // A silent place is asked once, and not for each of its jobs.
+            let left = match silent.contains(&away.place) {
+                true => Duration::ZERO,
+                false => until.since(clock::boot()),
+            };
+            let (job, _) = record.far_job(outlive, away, left)?;
+            if job.state == JobState::Unreachable {
+                silent.insert(away.place.clone());
+            }
+            return Ok(job);
         }
         let sight = match asked {
             None => Ok(Sight::Clear(KeeperView::default())),

@@ -2,7 +2,7 @@
 
 use super::ask::{self, Said};
 use super::desk::Courier;
-use super::relay::{Opened, Relaying};
+use super::relay::{EndOf, Opened, Relaying};
 use super::{starts, thread};
 use crate::clock;
 use crate::hooks::{self, CourierHook};
@@ -169,12 +169,12 @@ fn open_relay(
     opening: &Opening,
     by: BootTime,
 ) -> Result<Relaying, Reply> {
-    let is_bytes = match opening {
-        Opening::Control { .. } => false,
+    let end = match opening {
+        Opening::Control { .. } => EndOf::Keeper,
         Opening::Bytes {
             file: FarFile::Output | FarFile::Index | FarFile::Streams,
             ..
-        } => true,
+        } => EndOf::File,
         Opening::Call(_) | Opening::LongCall | Opening::Journals => {
             return Err(Reply::Failed(FarFailure {
                 code: "bad_input".to_owned(),
@@ -184,13 +184,13 @@ fn open_relay(
     };
     loop {
         let wire = courier.wire(by).map_err(Reply::Unreached)?;
-        let relaying = match Relaying::open(Arc::clone(&wire), Arc::clone(client), opening) {
+        let relaying = match Relaying::open(Arc::clone(&wire), Arc::clone(client), opening, end) {
             Ok(relaying) => relaying,
             Err(_) if wire.is_lost() && clock::boot() < by => continue,
             Err(why) => return Err(Reply::Unreached(why)),
         };
         // In the protocol of keepers the client speaks first.
-        if !is_bytes {
+        if end == EndOf::Keeper {
             return Ok(relaying);
         }
         match relaying.wait_for_first_word(by) {

@@ -4,6 +4,7 @@
 //! A thread of its own does this, because it writes to the disk.
 
 use crate::home::outlive::Outlive;
+use crate::hooks::{self, FarHook};
 use crate::inbox::told;
 use outlive_core::JobId;
 use outlive_core::told::ToldBy;
@@ -55,6 +56,7 @@ impl Acks {
             drop(pending);
             // A record that cannot be written now is written at the next ack.
             let _ = told::heard(outlive, &job, ToldBy::Inbox, |_, other| other <= seq);
+            hooks::reach_far(FarHook::Acked);
             pending = self.lock();
             pending.current = None;
             self.changed.notify_all();

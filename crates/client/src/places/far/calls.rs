@@ -5,6 +5,7 @@ use super::journals::{self, Journals};
 use super::stream::Stream;
 use super::{Far, bad_input, bytes, failed, failure, launching, programs, relay};
 use crate::error::Error;
+use crate::hooks::{self, FarHook};
 use crate::verbs::doctor::doctor;
 use crate::verbs::{prune, show};
 use outlive_core::JobId;
@@ -122,6 +123,9 @@ impl Far {
         let about = about(&call);
         let has_launched = matches!(call, Call::Launch(_));
         let answer = self.answer(call).unwrap_or_else(Answer::Failed);
+        if has_launched {
+            hooks::reach_far(FarHook::Launched);
+        }
         if let Some(journals) = self.journals() {
             for job in &about {
                 if answer == Answer::Launch(Launched::There) {
@@ -156,11 +160,9 @@ impl Far {
         Ok(match call {
             Call::Hello(_) => unreachable!("it is answered before"),
             Call::Launch(asked) => self.launch(*asked)?,
-            Call::Standing { jobs } => Answer::Standing(
-                jobs.iter()
-                    .map(|job| self.standing(job))
-                    .collect::<Result<_, Error>>()?,
-            ),
+            Call::Standing { jobs } => {
+                Answer::Standing(jobs.iter().map(|job| self.standing(job)).collect())
+            }
             Call::Look { job } => self.look(&job)?,
             Call::Remove { jobs } => self.remove(&jobs)?,
             Call::Doctor => {
@@ -184,12 +186,13 @@ impl Far {
         }
     }
 
-    fn standing(&self, job: &JobId) -> Result<Standing, Error> {
+    fn standing(&self, job: &JobId) -> Standing {
         match self.outlive.read_spec(job) {
-            Ok(spec) if self.is_own(&spec) => Ok(Standing::There),
-            Ok(_) => Ok(Standing::OtherJob),
-            Err(error) if error.is_no_such_job() => Ok(Standing::NotThere),
-            Err(error) => Err(error),
+            Ok(spec) if self.is_own(&spec) => Standing::There,
+            Ok(_) => Standing::OtherJob,
+            Err(error) if error.is_no_such_job() => Standing::NotThere,
+            // There is something. Whoever follows it learns what is wrong with it.
+            Err(_) => Standing::There,
         }
     }
 

@@ -37,7 +37,7 @@ pub fn raise(outlive: &Outlive, hello: &Hello) -> Result<u64, Error> {
         // The clock makes up for a file that was lost.
         let epoch = (read(&file)? + 1).max(clock::wall().ms());
         file.write_all_at(format!("{epoch:020}\n").as_bytes(), 0)?;
-        layout::sync_all(&file)?;
+        layout::sync(&file)?;
         if is_new {
             layout::sync_directory(directory)?;
         }

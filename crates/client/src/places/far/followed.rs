@@ -2,6 +2,7 @@
 
 use super::journals::{Journals, line};
 use super::outbox::Over;
+use crate::hooks::{self, FarHook};
 use outlive_core::far::{FromJournals, MAX_LINE};
 use outlive_core::{JobDir, JobId, layout};
 use serde::Deserialize;
@@ -72,6 +73,7 @@ impl Followed {
             if batch.is_empty() || self.is_left() {
                 return Ok(position.seq);
             }
+            hooks::reach_far(FarHook::News);
             journals.send(&batch).map_err(|Over| NotSent::Over)?;
         }
     }

@@ -4,9 +4,10 @@ use super::epoch;
 use super::failure;
 use crate::clock;
 use crate::environment;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::identity;
 use crate::home::outlive::Outlive;
+use crate::hooks::{self, FarHook};
 use crate::jobs::whereabouts;
 use outlive_core::far::{FarClock, FarFailure, Greeting, Hello, HomeId, Instance, WIRE};
 use outlive_core::os_text::OsText;
@@ -68,10 +69,16 @@ fn session_of(home: &HomeId) -> Result<Label, FarFailure> {
 
 fn answer(outlive: &Outlive, hello: &Hello, greeted: &Greeted) -> Result<Greeting, Error> {
     let home = identity::home_id(outlive)?;
+    if home == hello.home {
+        return Err(Error::Place(PlaceError::OwnHome(
+            outlive.home().root().to_owned(),
+        )));
+    }
     // A home can have its id and be incomplete: whoever made it was killed.
     outlive.prepare()?;
     let here = whereabouts::here()?;
     let epoch = epoch::raise(outlive, hello)?;
+    hooks::reach_far(FarHook::Raised);
     Ok(Greeting {
         wire: WIRE,
         instance: Instance {

@@ -71,6 +71,7 @@ pub fn serve(outlive: Outlive, input: File, output: File) -> Result<(), Error> {
     own::block_signals(&[HANG_UP]).map_err(failed())?;
     let wire = Arc::new(Wire::default());
     let (writing, to) = (Arc::clone(&wire), output.try_clone().map_err(failed())?);
+    outlive_sys::process::limits::fail_at_file_size();
     thread::Builder::new()
         .name("writer".to_owned())
         .spawn(move || writing.outbox.write_to(&to))

@@ -5,17 +5,16 @@
 
 use outlive_core::wire::{Frame, Kind};
 use outlive_sys::poll::{self, Interest};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Data waits while this much is queued. A slow wire then costs memory for four frames.
+/// Data waits while this much is queued.
 const MAX_DATA: usize = 256 * 1024;
 
 /// Whoever asks and asks without reading the answers loses the wire when this much is queued.
-const MAX_QUEUED: usize = 8 * 1024 * 1024;
+const MAX_QUEUED: usize = 1024 * 1024;
 
 /// The wire or the stream is over: nobody waits for this any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +29,8 @@ pub struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    frames: VecDeque<Vec<u8>>,
-    bytes: usize,
+    /// Whole frames.
+    bytes: Vec<u8>,
     closed: bool,
 }
 
@@ -39,18 +38,15 @@ impl Outbox {
     /// Queues a frame. Data waits until there is space.
     pub fn put(&self, frame: &Frame) -> Result<(), Over> {
         let mut queue = self.lock();
-        while frame.kind == Kind::Data && queue.bytes >= MAX_DATA && !queue.closed {
+        while frame.kind == Kind::Data && queue.bytes.len() >= MAX_DATA && !queue.closed {
             queue = self.wait(queue);
         }
-        let bytes = frame.encode();
-        queue.closed |= queue.bytes + bytes.len() > MAX_QUEUED;
+        queue.closed |= queue.bytes.len() > MAX_QUEUED;
+        self.changed.notify_all();
         if queue.closed {
-            self.changed.notify_all();
             return Err(Over);
         }
-        queue.bytes += bytes.len();
-        queue.frames.push_back(bytes);
-        self.changed.notify_all();
+        queue.bytes.extend_from_slice(&frame.encode());
         Ok(())
     }
 
@@ -64,7 +60,7 @@ impl Outbox {
         self.lock().closed
     }
 
-    /// Writes what comes until the wire is closed or cannot be written to. Small frames that wait are one write.
+    /// Writes what comes until the wire is closed or cannot be written to. What waits is one write.
     pub fn write_to(&self, output: &File) {
         while let Some(bytes) = self.next() {
             if write_all(output, &bytes).is_err() {
@@ -75,19 +71,12 @@ impl Outbox {
 
     fn next(&self) -> Option<Vec<u8>> {
         let mut queue = self.lock();
-        while queue.frames.is_empty() && !queue.closed {
+        while queue.bytes.is_empty() && !queue.closed {
             queue = self.wait(queue);
         }
-        let mut bytes = queue.frames.pop_front().filter(|_| !queue.closed)?;
-        while let Some(next) = queue.frames.front()
-            && bytes.len() + next.len() <= MAX_DATA
-        {
-            let next = queue.frames.pop_front()?;
-            bytes.extend_from_slice(&next);
-        }
-        queue.bytes -= bytes.len();
+        let bytes = std::mem::take(&mut queue.bytes);
         self.changed.notify_all();
-        Some(bytes)
+        (!queue.closed).then_some(bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

@@ -1,6 +1,6 @@
 //! Runs a job in the foreground: this process becomes its keeper.
 
-use super::{Claimed, NewJob, Prepared, Run, placed, prepare};
+use super::{Claimed, NewJob, Prepared, Run, placed, prepare, refuse_place};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::presence;
@@ -19,9 +19,7 @@ pub fn foreground(
     announce: impl FnOnce(&JobId, &[String]),
 ) -> Result<Infallible, Error> {
     let what = "a job in the foreground";
-    if let Some(place) = placed::named(outlive, &asked)? {
-        return Err(placed::only_here(what, place));
-    }
+    refuse_place(outlive, &asked, what)?;
     // Block these signals until the keeper handles them: an earlier one would be lost, or kill this
     // process and leave a job without a keeper.
     own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
