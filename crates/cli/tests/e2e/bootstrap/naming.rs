@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// A world with a place of the name `far`, which is not the default of `--place`.
 fn named() -> World {
@@ -197,14 +198,27 @@ fn check_says_why_nobody_answers() {
 
 #[test]
 fn clean_removes_programs_of_other_versions() {
-    let world = named();
+    let world = World::new();
+    let (there, cache) = (world.path("there"), world.path("cache"));
+    fs::create_dir(&there).unwrap();
+    // Not the directory for programs that tests share.
+    let variable = format!("XDG_CACHE_HOME={}", cache.display());
+    let address = CmdSh::with(&[&variable]).address(&there);
+    world.ok(&["place", "add", "far", &address, "--reach", "20s"]);
     world.ok(&["place", "check", "far"]);
-    let programs = world.path("there/.cache/outlive");
-    // The tests share one directory for programs; this place has one of its own.
-    drop(programs);
+    let programs = cache.join("outlive");
+    let old = format!("far-{}", "0".repeat(64));
+    let file = fs::File::create(programs.join(&old)).unwrap();
+    // A program that was just sent may be about to be started.
+    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    file.set_modified(hour_ago).unwrap();
     let cleaned = world.json(&["place", "clean", "far", "--json"]);
-    assert_eq!(cleaned["name"], "far");
-    assert!(cleaned["removed"].is_array(), "{cleaned}");
+    assert_eq!(cleaned, json!({"name": "far", "removed": [old]}));
+    assert_eq!(
+        programs.read_dir().unwrap().count(),
+        1,
+        "its own program stays"
+    );
     world.kill_couriers();
 }
 
