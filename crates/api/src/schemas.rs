@@ -8,8 +8,8 @@ use crate::place::{
     PlaceAdded, PlaceChecks, PlaceCleaned, PlaceConnected, PlaceList, PlaceRemoved,
 };
 use crate::request::{
-    Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs, ForSession,
-    Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
+    Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs,
+    ForSession, Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
 };
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;

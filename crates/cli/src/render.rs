@@ -92,7 +92,10 @@ pub fn details(view: &JobView) -> String {
         ("cwd", job.cwd.clone()),
     ];
     let mut add = |key, value: Option<String>| rows.extend(value.map(|value| (key, value)));
-    add("place", Some(job.place.clone()).filter(|place| place != LOCAL));
+    add(
+        "place",
+        Some(job.place.clone()).filter(|place| place != LOCAL),
+    );
     add("heard at", job.heard_at.map(|at| at.to_string()));
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));

@@ -16,9 +16,9 @@ mod delivery;
 mod event;
 mod everyone;
 mod look;
-mod outage;
 #[cfg(test)]
 mod model;
+mod outage;
 pub(crate) mod pruned_posts;
 pub(crate) mod receipt;
 mod source;

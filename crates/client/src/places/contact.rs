@@ -52,6 +52,11 @@ fn ask(outlive: &Outlive, place: &Place, jobs: Vec<JobId>) {
         // The courier tries again, and nobody waits for it.
         true => drop(dial::listen(outlive, place)),
         // Before it answers, it sends what the replicas lack.
-        false => drop(dial::call(outlive, place, Call::Standing { jobs }, PATIENCE)),
+        false => drop(dial::call(
+            outlive,
+            place,
+            Call::Standing { jobs },
+            PATIENCE,
+        )),
     }
 }

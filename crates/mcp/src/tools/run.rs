@@ -19,8 +19,8 @@ use outlive::verbs;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{
-    Error, Input, Job, JobId, LOCAL, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size,
-    Streams,
+    Error, Input, Job, JobId, LOCAL, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart,
+    Size, Streams,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -301,7 +301,9 @@ fn place(call: &Call, asked: Option<String>) -> Result<Option<String>, Refused> 
         [] => "there is none that you may use".to_owned(),
         places => format!("those you may use: {}", places.join(", ")),
     };
-    Err(Refused::bad_input(format!("no place {asked:?} for agents; {allowed}")))
+    Err(Refused::bad_input(format!(
+        "no place {asked:?} for agents; {allowed}"
+    )))
 }
 
 fn environment(pass: Vec<String>, clean: bool, login: bool) -> Result<Environment, Refused> {

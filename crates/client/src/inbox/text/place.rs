@@ -45,7 +45,11 @@ fn ran(jobs: &[JobId], one: &str, several: &str) -> String {
     match jobs {
         [job] => format!("Job {job} {one}"),
         jobs => {
-            let named: Vec<String> = jobs.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+            let named: Vec<String> = jobs
+                .iter()
+                .take(MAX_NAMED)
+                .map(ToString::to_string)
+                .collect();
             let more = match jobs.len() > MAX_NAMED {
                 true => ", …",
                 false => "",
