@@ -74,6 +74,7 @@ fn serve(
         let _ = thread("settle", move || starts::settle(&mine, &over, None));
         loop {
             reading.step(None)?;
+            courier.note_heard(wire);
         }
     });
     let why = match &served {
@@ -82,7 +83,6 @@ fn serve(
     };
     courier.lose(wire);
     wire.close(&why);
-    courier.replicas.clear();
     served
 }
 

@@ -6,12 +6,14 @@ use crate::doorbell::own_program;
 use crate::environment;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
+use crate::launch::keeper_process::remember;
 use crate::places::records::{self, SOCKET};
 use crate::places::settings::Place;
 use crate::places::unreached::Unreached;
 use outlive_core::BootTime;
 use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
+use outlive_sys::process::PidFd;
 use outlive_sys::spawn;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -183,11 +185,14 @@ impl<'a> Exchange<'a> {
         // It would keep the pipe open.
         drop(command);
         let said = read_all(&mut ready, clock::boot() + PATIENCE);
-        // It has forked the courier and ended, as long as it came that far.
         if said.is_none() {
             let _ = child.kill();
         }
-        let _ = child.wait();
+        // It has forked the courier and ends now. A process that could not fork is the courier itself.
+        if let Ok(Some(process)) = PidFd::open(child.id().cast_signed()) {
+            let _ = process.wait_for_end(Some(Duration::from_millis(100)));
+        }
+        remember(child);
         match said.as_deref() {
             Some([LISTENS, ..]) => Ok(()),
             Some([]) => Err(self.no_courier(format!(
