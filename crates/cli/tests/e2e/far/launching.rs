@@ -249,6 +249,23 @@ fn a_launch_may_be_longer_than_a_frame() {
     far.until_over("job");
 }
 
+/// As `sshd` leaves it: bash takes such an environment for a login and reads `.bashrc`.
+#[test]
+fn what_the_connection_was_is_not_known_to_the_job() {
+    let world = World::new();
+    let home = world.path("login");
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join(".bashrc"), "echo Welcome\n").unwrap();
+    let mut far = WireClient::greeted_with(&world, |command| {
+        command.env("HOME", &home).env("SHLVL", "0");
+        command.env("SSH_CLIENT", "::1 1 22");
+        command.env("SSH_CONNECTION", "::1 1 ::1 22");
+    });
+    far.launch("job", &["bash", "-c", "echo $SSH_CLIENT$SSH_CONNECTION."]);
+    far.until_over("job");
+    assert_eq!(String::from_utf8_lossy(&world.output("job")), ".\n");
+}
+
 #[test]
 fn a_login_shell_gives_its_environment_and_nothing_of_what_it_prints() {
     let world = World::new();

@@ -23,6 +23,10 @@ use outlive_core::{JobId, Phase, Spec, spec};
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::ffi::OsString;
 
+/// What `sshd` says about the connection. The job outlives that. And bash reads `.bashrc` if it finds them, whose words
+/// would be in the job's output.
+const OF_THE_CONNECTION: [&str; 4] = ["SSH_CLIENT", "SSH2_CLIENT", "SSH_CONNECTION", "SSH_TTY"];
+
 /// Another process may prune a job that has the id; then the id is free.
 const MAX_TRIES: usize = 3;
 
@@ -104,11 +108,13 @@ fn wrong_variable(variables: &FarVariables) -> Option<String> {
 
 /// What makes the environment of the job out of that of this process.
 fn variables(far: &Far, asked: FarVariables, login: bool) -> Result<JobVariables, Error> {
-    let (mut removed, mut set) = (Vec::new(), Vec::new());
+    let mut removed: Vec<OsString> = OF_THE_CONNECTION.map(OsString::from).to_vec();
+    let mut set = Vec::new();
     if login {
         let login = far.login_variables()?;
-        removed = login::absent(&login);
+        removed.extend(login::absent(&login));
         set = login;
+        set.retain(|(name, _)| !removed.contains(name));
     }
     // So that what a job starts here uses the same home.
     let root = far.outlive.home().root();
