@@ -66,6 +66,7 @@ fn selector() -> Selector {
         session: Some(label("s")),
         task: Some(label("t")),
         labels: vec![LabelFilter::parse("k=v").unwrap()],
+        place: Some("ssh:gpu1".to_owned()),
     }
 }
 
@@ -92,6 +93,7 @@ fn run() -> Run {
         .queue("gpu:2")
         .after(After::parse("build:success").unwrap())
         .ready("port:8080")
+        .place("ssh:gpu1")
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])
         .pty()
@@ -191,6 +193,7 @@ fn requests_without_ids_read_back() {
         limit: 3,
         older_than: ms(4),
         usage: true,
+        fresh: true,
     };
     check("list_request", &filter, (json!({}), Filter::default()));
     let prune = Prune {

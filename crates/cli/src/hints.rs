@@ -53,6 +53,13 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::StreamsUnknown(_) => "read the whole output, without --stdout and --stderr",
         Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",
         Error::NoKeys(_) => "send text, or start it with --pty",
+        Error::Place(PlaceError::NoSuch(_)) => {
+            "`outlive place list` shows those that are; `outlive place add` adds one"
+        }
+        Error::Place(PlaceError::Configured(_)) => "pass --replace, or choose another name",
+        Error::Place(PlaceError::HasJobs { .. }) => {
+            "stop them and prune them with `outlive prune`, or pass --forget"
+        }
         Error::NotALog(_) => "give a regular file",
         Error::LogTaken(_) => "choose another log",
         Error::Place(error) => return place(error),
@@ -65,7 +72,9 @@ fn place(error: &PlaceError) -> Option<String> {
     Some(match error {
         PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
         PlaceError::NoSuch(name) => {
-            format!("`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all")
+            format!(
+                "`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all"
+            )
         }
         PlaceError::PerhapsStarted { id, .. } => {
             format!("`outlive show {id}` will tell when the place is reached again")

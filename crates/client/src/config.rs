@@ -69,6 +69,15 @@ pub struct Config {
     /// The tables `[place.NAME]`.
     #[doc(hidden)]
     pub places: BTreeMap<String, Place>,
+    /// The table `[mcp]`.
+    pub mcp: Mcp,
+}
+
+/// What agents may do over MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mcp {
+    /// The places where they may start jobs. `None` for those of the configuration.
+    pub places: Option<Vec<String>>,
 }
 
 /// How events are delivered to sessions.
@@ -193,9 +202,24 @@ impl Config {
             retention: retention::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
             places: places::read(&mut top)?,
+            mcp: Mcp::read(&mut top)?,
         };
         top.finish()?;
         Ok(config)
+    }
+
+    /// Whether an agent may start jobs at this place over MCP.
+    pub fn lets_agents_use(&self, place: &str) -> bool {
+        match &self.mcp.places {
+            Some(places) => places.iter().any(|allowed| allowed == place),
+            None => self.places.contains_key(place),
+        }
+    }
+
+    /// The places where agents may start jobs over MCP.
+    pub fn places_of_agents(&self) -> Vec<String> {
+        let configured = || self.places.keys().cloned().collect();
+        self.mcp.places.clone().unwrap_or_else(configured)
     }
 
     /// The doorbell of this name.
@@ -216,6 +240,17 @@ impl Inbox {
             section.finish()?;
         }
         Ok(inbox)
+    }
+}
+
+impl Mcp {
+    fn read(top: &mut Section<'_>) -> Result<Mcp, BadConfig> {
+        let mut mcp = Mcp::default();
+        if let Some(mut section) = top.section("mcp")? {
+            mcp.places = section.texts_if_given("places", |place| Ok(place.to_owned()))?;
+            section.finish()?;
+        }
+        Ok(mcp)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod list;
 pub mod log;
 pub mod man;
 pub mod mcp;
+pub mod place;
 pub mod post;
 pub mod prune;
 pub mod resize;

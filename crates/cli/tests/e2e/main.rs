@@ -20,6 +20,7 @@ mod bootstrap;
 mod bounded;
 mod changing;
 mod compat;
+mod courier;
 mod defaults;
 mod detach;
 mod doorbells;

@@ -126,9 +126,13 @@ fn one_job(net: &Net, host: usize, id: &str) -> Seen {
         "not_started" => Seen::KilledBeforeItBegan,
         _ => {
             assert_eq!(job["outcome"], exited(7), "{job}");
-            let log = net
-                .world
-                .outlive(&["log", id, "--raw", "--peek", "--bytes", "0:"]);
+            let mut log = Ran::new(1, Vec::new(), b"");
+            // What was killed meanwhile is said with the exit code; what is read with 0 is whole.
+            until(&format!("the output of {id} is read"), || {
+                let args = ["log", id, "--raw", "--peek", "--bytes", "0:"];
+                log = net.world.outlive(&args);
+                log.code == 0
+            });
             let whole = [b"one\ntwo\n".as_slice(), &numbers(2000)].concat();
             assert_same_bytes(id, &log.bytes, &whole);
             Seen::Exact

@@ -240,6 +240,15 @@ impl<'a> Section<'a> {
         key: &'static str,
         read: impl Fn(&str) -> Result<T, ValueError>,
     ) -> Result<Vec<T>, BadConfig> {
+        Ok(self.texts_if_given(key, read)?.unwrap_or_default())
+    }
+
+    /// The same; `None` if the key is not there.
+    pub fn texts_if_given<T>(
+        &mut self,
+        key: &'static str,
+        read: impl Fn(&str) -> Result<T, ValueError>,
+    ) -> Result<Option<Vec<T>>, BadConfig> {
         let one = |value: &DeValue<'_>| match value {
             DeValue::String(text) => read(text),
             other => Err(ValueError::NotText(name(other))),
@@ -248,7 +257,7 @@ impl<'a> Section<'a> {
             DeValue::Array(items) => items.iter().map(|item| one(item.get_ref())).collect(),
             other => one(other).map(|one| vec![one]),
         };
-        Ok(self.value(key, read)?.unwrap_or_default())
+        self.value(key, read)
     }
 
     /// Parses the text of a key with `read`.

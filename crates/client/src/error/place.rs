@@ -45,6 +45,43 @@ pub enum PlaceError {
     /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
     #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
     OwnHome(PathBuf),
+    /// This machine was named where another one is needed.
+    #[error("\"local\" is this machine; name a place")]
+    Local,
+    /// A name that is to be added is in the configuration.
+    #[error("a place {0:?} is configured already")]
+    Configured(String),
+    /// A setting of a place that is to be added makes no sense.
+    #[error("{what}: {why}")]
+    Setting {
+        /// What was wrong.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The configuration file is written in a way that cannot be changed safely.
+    #[error("cannot change the place {name:?} in {} without touching the rest of it; edit the file", .file.display())]
+    NotEdited {
+        /// The file.
+        file: PathBuf,
+        /// The place.
+        name: String,
+    },
+    /// A place that is to be removed has jobs.
+    #[error(
+        "{place} has jobs: {running} that are not over, and {ended} ended ones whose output is there"
+    )]
+    HasJobs {
+        /// The place.
+        place: String,
+        /// How many are not known to be over.
+        running: usize,
+        /// How many are over.
+        ended: usize,
+    },
+    /// A place that is not reached with ssh is to be logged in to.
+    #[error("{0} is not reached with ssh, so there is nothing to log in to")]
+    NoLogin(String),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -80,6 +117,10 @@ impl PlaceError {
             self,
             PlaceError::Bad(_)
                 | PlaceError::NoSuch(_)
+                | PlaceError::Local
+                | PlaceError::Configured(_)
+                | PlaceError::Setting { .. }
+                | PlaceError::NoLogin(_)
                 | PlaceError::OnlyHere { .. }
                 | PlaceError::AfterOther { .. }
         )
@@ -99,7 +140,13 @@ impl PlaceError {
             PlaceError::Bad(_)
             | PlaceError::OnlyHere { .. }
             | PlaceError::OwnHome(_)
-            | PlaceError::AfterOther { .. } => ErrorCode::BadInput,
+            | PlaceError::AfterOther { .. }
+            | PlaceError::Local
+            | PlaceError::Setting { .. }
+            | PlaceError::NoLogin(_) => ErrorCode::BadInput,
+            PlaceError::Configured(_)
+            | PlaceError::NotEdited { .. }
+            | PlaceError::HasJobs { .. } => ErrorCode::Refused,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
             PlaceError::Unreached { .. }
             | PlaceError::Unanswered { .. }

@@ -225,7 +225,7 @@ impl Source {
         Event {
             event: self.event(item.seq),
             kind: item.kind,
-            job: self.id.clone(),
+            job: self.job(item),
             session: self.session().cloned(),
             task: self.task().cloned(),
             labels: self.labels(),
@@ -235,6 +235,20 @@ impl Source {
             data: text::data(self, item),
             text: text::text(outlive, self, item),
         }
+    }
+
+    /// The job that an event belongs to. One about a place belongs to the first job that ran there.
+    fn job(&self, item: &Item<'_>) -> JobId {
+        let first = match item.what {
+            ItemContent::Post(post)
+                if matches!(post.kind, EventKind::Unreachable | EventKind::Reached) =>
+            {
+                let first = post.data["jobs"][0].as_str();
+                first.and_then(|id| JobId::parse(id).ok())
+            }
+            _ => None,
+        };
+        first.unwrap_or_else(|| self.id.clone())
     }
 
     /// Records the final state of these events, or that an agent has them. When that is so for all events, now and ever, its link

@@ -139,6 +139,7 @@ pub fn look(
 ) -> Result<FarSight, Error> {
     let place = resolve(outlive, away)?;
     let asked = Call::Look { job: id.clone() };
+    let within = within.min(place.settings.reach);
     match dial::call(outlive, &place, asked, within) {
         Ok(Answer::Look { job, .. }) => Ok(FarSight::Seen(job)),
         Ok(_) => Ok(FarSight::NotAsked(heard_at(outlive, &place))),

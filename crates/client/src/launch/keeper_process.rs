@@ -123,7 +123,7 @@ fn with_own(variables: &JobVariables, job: &JobDir, id: &JobId) -> JobVariables 
 
 /// Reaps what has ended, so that a long-lived embedder collects no zombies. As a rule, what was started has
 /// forked the keepers and ended.
-fn remember(started: Child) {
+pub(crate) fn remember(started: Child) {
     if let Ok(mut all) = STARTED.lock() {
         all.push(started);
         all.retain_mut(|one| matches!(one.try_wait(), Ok(None)));

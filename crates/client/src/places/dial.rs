@@ -2,8 +2,8 @@
 //!
 //! The courier's socket speaks lines first: the client sends one [`Request`] line and reads one [`Reply`] line. After
 //! `opened`, the connection is the far stream itself, byte for byte: closing it for writing is `shut`, closing it
-//! altogether ends the stream. When the far end ends the stream in order, the courier closes only its writing side; when
-//! the stream breaks off, it closes both. [`ended_well`] tells which.
+//! altogether ends the stream. When the bytes of a file end in order, the courier closes only its writing side; when they
+//! break off, it closes both. [`ended_well`] tells which.
 //!
 //! A courier that is killed loses nothing: each request can be repeated, and is repeated here, to the next courier,
 //! until its time is over.
@@ -149,7 +149,7 @@ pub fn open(
     }
 }
 
-/// Whether a stream of [`open`] that has no more bytes came to its end. If not, it broke off: the wire or the courier is
+/// Whether a stream of [`Opening::Bytes`] that has no more bytes came to its end. If not, it broke off: the wire or the courier is
 /// gone, and what was not read must be asked for again.
 pub fn ended_well(stream: &Stream) -> bool {
     let gone = poll::wait(&[(stream.as_fd(), Interest::HangUp)], Some(Duration::ZERO));

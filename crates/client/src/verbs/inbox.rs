@@ -7,6 +7,7 @@ use crate::jobs::away::{self, Away};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
+use crate::places::contact;
 use crate::places::ear::Ears;
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
@@ -18,8 +19,14 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Takes the events that are due now, ready to be delivered: see [`Delivery`].
+/// Takes the events that are due now, ready to be delivered: see [`Delivery`]. Places where jobs of the session run have
+/// a moment to tell what is new.
 pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
+    contact::refresh(inbox.outlive(), inbox.session());
+    take_known(inbox, selection)
+}
+
+fn take_known(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     Ok(inbox.claim(selection)?.confirm())
 }
 
@@ -120,7 +127,7 @@ impl<'a> Waiter<'a> {
     ) -> Result<Delivery, Error> {
         loop {
             self.wake_up.quiet();
-            let delivery = take(self.inbox, selection)?;
+            let delivery = take_known(self.inbox, selection)?;
             let out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
             if !delivery.is_empty() || out_of_time {
                 return Ok(delivery);

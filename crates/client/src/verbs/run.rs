@@ -91,7 +91,11 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
 }
 
 /// Refuses a request for another place, for what needs this machine.
-pub(super) fn refuse_place(outlive: &Outlive, asked: &Run, what: &'static str) -> Result<(), Error> {
+pub(super) fn refuse_place(
+    outlive: &Outlive,
+    asked: &Run,
+    what: &'static str,
+) -> Result<(), Error> {
     match placed::named(outlive, asked)? {
         Some(place) => Err(placed::only_here(what, place)),
         None => Ok(()),

@@ -19,6 +19,7 @@ use outlive_api::job::{Job, JobState, JobView};
 pub use outlive_api::request::Show;
 use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
@@ -83,9 +84,7 @@ fn kept_preview(outlive: &Outlive, id: &JobId, lines: u64) -> String {
         let output = Output::glimpse(outlive, &outlive.read_spec(id).ok()?, &state)?;
         let from = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
         let whole = view::Options::default();
-        output
-            .rendered(from..output.size, Look::Plain(whole))
-            .ok()
+        output.rendered(from..output.size, Look::Plain(whole)).ok()
     };
     let text = kept().unwrap_or_default();
     let text = match outlive.shows_secrets() {
@@ -250,12 +249,20 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Jo
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
     let until = until.max(clock::boot() + AT_LEAST);
+    let mut silent = HashSet::new();
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
         if let Presence::Away(away) = &record.presence {
-            return record
-                .far_job(outlive, away, until.since(clock::boot()))
-                .map(|(job, _)| job);
+            // A silent place is asked once, and not for each of its jobs.
+            let left = match silent.contains(&away.place) {
+                true => Duration::ZERO,
+                false => until.since(clock::boot()),
+            };
+            let (job, _) = record.far_job(outlive, away, left)?;
+            if job.state == JobState::Unreachable {
+                silent.insert(away.place.clone());
+            }
+            return Ok(job);
         }
         let sight = match asked {
             None => Ok(Sight::Clear(KeeperView::default())),

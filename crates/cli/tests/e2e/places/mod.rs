@@ -1,6 +1,7 @@
 //! Jobs at a place: whatever breaks between here and there, a job is started once, its output and its end are exact,
 //! and its session is told once.
 
+mod away;
 mod cutting;
 mod grounds;
 mod instances;
@@ -14,6 +15,7 @@ use outlive_testkit::places::{CmdSh, Ssh};
 use outlive_testkit::tap::Tap;
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
+use serde_json::Value;
 use std::fs;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -65,16 +67,25 @@ fn starts(world: &World, id: &str) -> usize {
     text.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// The events that the inbox of a session has now, as `job kind`.
+/// What the inbox of a session has now, as `job kind`. A job that reads may have waited for input, which depends on how
+/// soon it got some; each such wait is told once at most.
 #[track_caller]
 fn told(world: &World, session: &str) -> Vec<String> {
     let inbox = world.json(&["inbox", "--session", session, "--json"]);
-    let word = |event: &serde_json::Value, key: &str| event[key].as_str().unwrap_or("-").to_owned();
     let events = inbox["events"].as_array().unwrap();
-    let events = events
+    let mut ids: Vec<&str> = events
         .iter()
-        .map(|event| format!("{} {}", word(event, "job"), word(event, "kind")));
-    events.collect()
+        .filter_map(|it| it["event"].as_str())
+        .collect();
+    ids.sort_unstable();
+    let all = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "each event is told once: {inbox}");
+    let word = |event: &Value, key: &str| event[key].as_str().unwrap_or("-").to_owned();
+    let events = events.iter().filter(|it| it["kind"] != "awaiting_input");
+    events
+        .map(|event| format!("{} {}", word(event, "job"), word(event, "kind")))
+        .collect()
 }
 
 /// Checks that the job ends with this exit code and output, started once, and is told once to session `s`.

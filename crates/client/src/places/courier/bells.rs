@@ -19,21 +19,21 @@ use outlive_core::units::show_duration;
 use outlive_core::{BootTime, JobId, Spec, State, words};
 use outlive_sys::process::{PidFd, own};
 use outlive_sys::{file, spawn};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// At most this many bytes of a failed command's standard error are reported.
 const WORDS: u64 = 300;
 
-/// The jobs whose doorbells are being rung.
+/// The jobs whose doorbells are being rung, and whether they are to be looked at again after that.
 #[derive(Default)]
-pub struct Bells(Mutex<HashSet<JobId>>);
+pub struct Bells(Mutex<HashMap<JobId, bool>>);
 
 /// The doorbells of a job that ring here.
 pub fn here(spec: &Spec) -> impl Iterator<Item = &Doorbell> {
@@ -59,35 +59,59 @@ pub fn remember(courier: &Courier, spec: &Spec) -> io::Result<()> {
     layout::sync_directory(&directory)
 }
 
-/// Rings what is due, and keeps the courier while something may become due.
-pub fn look(courier: &Arc<Courier>) {
+/// Rings what is due, for this job or for all, and keeps the courier while something may become due.
+pub fn look(courier: &Arc<Courier>, only: Option<&JobId>) {
     let ids = ids_in(&directory(courier)).unwrap_or_default();
     courier.keep_for_bells(ids.len());
     for id in ids {
-        let is_new = courier.bells.lock().insert(id.clone());
-        if !is_new {
+        if only.is_some_and(|only| *only != id) {
+            continue;
+        }
+        if !courier.bells.begin(&id) {
             continue;
         }
         let (mine, job) = (Arc::clone(courier), id.clone());
-        let begun = thread("bells", move || {
-            let is_done = ring_all(&mine, &job);
-            if let Err(error) = &is_done {
-                mine.log.note(&format!("cannot ring for {job}: {error}"));
-            }
-            if let Ok(true) = is_done {
-                let _ = fs::remove_file(directory(&mine).join(job.as_str()));
-            }
-            mine.bells.lock().remove(&job);
-            mine.keep_for_bells(ids_in(&directory(&mine)).unwrap_or_default().len());
-        });
-        if begun.is_err() {
+        if thread("bells", move || ring_until_done(&mine, &job)).is_err() {
             courier.bells.lock().remove(&id);
         }
     }
 }
 
+/// Rings for one job. It is looked at once more if its end came meanwhile.
+fn ring_until_done(courier: &Courier, job: &JobId) {
+    loop {
+        let is_done = ring_all(courier, job).unwrap_or_else(|error| {
+            courier.log.note(&format!("cannot ring for {job}: {error}"));
+            false
+        });
+        if is_done {
+            let _ = fs::remove_file(directory(courier).join(job.as_str()));
+        }
+        let mut bells = courier.bells.lock();
+        match bells.get_mut(job) {
+            Some(again) if *again && !is_done => *again = false,
+            _ => {
+                bells.remove(job);
+                break;
+            }
+        }
+    }
+    let left = ids_in(&directory(courier)).unwrap_or_default();
+    courier.keep_for_bells(left.len());
+}
+
 impl Bells {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<JobId>> {
+    /// Whether a thread is to be started for this job. If there is one, it looks once more.
+    fn begin(&self, job: &JobId) -> bool {
+        let mut bells = self.lock();
+        match bells.get_mut(job) {
+            Some(again) => *again = true,
+            None => return bells.insert(job.clone(), false).is_none(),
+        }
+        false
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

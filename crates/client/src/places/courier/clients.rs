@@ -2,7 +2,7 @@
 
 use super::ask::{self, Said};
 use super::desk::Courier;
-use super::relay::{Opened, Relaying};
+use super::relay::{EndOf, Opened, Relaying};
 use super::{starts, thread};
 use crate::clock;
 use crate::hooks::{self, CourierHook};
@@ -24,21 +24,36 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub fn accept(courier: &Arc<Courier>, listener: &Listener) -> io::Result<()> {
     loop {
         poll::wait(&[(listener.as_fd(), Interest::Readable)], None)?;
-        while let Some(client) = listener.accept()? {
-            courier.arrived();
-            let mine = Arc::clone(courier);
+        while let Some(client) = accept_next(courier, listener)? {
+            let (mine, present) = (Arc::clone(courier), courier.arrived());
             let begun = thread("client", move || {
+                let _present = present;
                 serve(&mine, &Arc::new(client));
-                mine.parted();
             });
             // Its connection is closed by now.
             if let Err(error) = begun {
-                courier.parted();
                 courier.log.note(&format!("cannot serve a client: {error}"));
             }
         }
     }
 }
+
+fn accept_next(courier: &Courier, listener: &Listener) -> io::Result<Option<Stream>> {
+    /// There is no notification of a descriptor that becomes free.
+    const PAUSE: Duration = Duration::from_millis(100);
+    match listener.accept() {
+        Err(error) if [EMFILE, ENFILE].map(Some).contains(&error.raw_os_error()) => {
+            courier.log.note(&format!("clients have to wait: {error}"));
+            std::thread::sleep(PAUSE);
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// Too many open files, in this process or in the system.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
 
 fn serve(courier: &Arc<Courier>, client: &Arc<Stream>) {
     let Some(request) = read_request(client) else {
@@ -169,12 +184,12 @@ fn open_relay(
     opening: &Opening,
     by: BootTime,
 ) -> Result<Relaying, Reply> {
-    let is_bytes = match opening {
-        Opening::Control { .. } => false,
+    let end = match opening {
+        Opening::Control { .. } => EndOf::Keeper,
         Opening::Bytes {
             file: FarFile::Output | FarFile::Index | FarFile::Streams,
             ..
-        } => true,
+        } => EndOf::File,
         Opening::Call(_) | Opening::LongCall | Opening::Journals => {
             return Err(Reply::Failed(FarFailure {
                 code: "bad_input".to_owned(),
@@ -184,13 +199,13 @@ fn open_relay(
     };
     loop {
         let wire = courier.wire(by).map_err(Reply::Unreached)?;
-        let relaying = match Relaying::open(Arc::clone(&wire), Arc::clone(client), opening) {
+        let relaying = match Relaying::open(Arc::clone(&wire), Arc::clone(client), opening, end) {
             Ok(relaying) => relaying,
             Err(_) if wire.is_lost() && clock::boot() < by => continue,
             Err(why) => return Err(Reply::Unreached(why)),
         };
         // In the protocol of keepers the client speaks first.
-        if !is_bytes {
+        if end == EndOf::Keeper {
             return Ok(relaying);
         }
         match relaying.wait_for_first_word(by) {

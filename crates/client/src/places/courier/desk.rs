@@ -1,6 +1,7 @@
 //! What the threads of a courier share: whether there is a wire, who wants one, and who listens.
 
 use super::bells::{self, Bells};
+use super::claims::Claims;
 use super::journals::Clerk;
 use super::log::Log;
 use super::replicas::Replicas;
@@ -12,9 +13,9 @@ use crate::places::records::{self, Known, Silence};
 use crate::places::{Place, Unreached};
 use outlive_core::ending;
 use outlive_core::far::{HomeId, Instance, ToJournals};
-use outlive_core::{BootTime, JobDir, JobId, Spec, State};
+use outlive_core::{BootTime, JobDir, JobId, Spec, State, WallTime};
 use outlive_sys::control::Stream;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,9 @@ const STAY: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// While the place is heard, the time of that is written down this often.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+
 /// A courier, as all its threads know it.
 pub struct Courier {
     pub outlive: Outlive,
@@ -33,6 +37,7 @@ pub struct Courier {
     pub home: HomeId,
     pub log: Log,
     pub replicas: Replicas,
+    pub claims: Claims,
     pub clerk: Clerk,
     pub bells: Bells,
     desk: Mutex<Desk>,
@@ -57,11 +62,23 @@ struct Desk {
     clients: usize,
     alone_since: BootTime,
     silence: Option<Silence>,
+    /// When the place was last heard, as it is written down.
+    heard_at: Option<WallTime>,
     leaving: bool,
-    /// Jobs whose start is being decided now.
-    busy: HashSet<JobId>,
     /// Jobs with doorbells that ring here.
     bells: usize,
+}
+
+/// A client that is there.
+pub struct Client(Arc<Courier>);
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        desk.clients -= 1;
+        desk.alone_since = clock::boot();
+        self.0.changed.notify_all();
+    }
 }
 
 impl Desk {
@@ -81,6 +98,7 @@ impl Courier {
             place,
             home,
             replicas: Replicas::default(),
+            claims: Claims::default(),
             clerk: Clerk::default(),
             bells: Bells::default(),
             desk: Mutex::new(Desk {
@@ -97,8 +115,8 @@ impl Courier {
                 clients: 0,
                 alone_since: now,
                 silence: known.and_then(|known| known.unreached),
+                heard_at: None,
                 leaving: false,
-                busy: HashSet::new(),
                 bells: 0,
             }),
             changed: Condvar::new(),
@@ -123,16 +141,22 @@ impl Courier {
         }
     }
 
-    /// The wire, which is opened if there is none. Fails as soon as an attempt that began after this call has failed.
+    /// The wire, which is opened if there is none. Fails when attempts that began after this call have failed: the second
+    /// one, because the first may have met the end of an earlier connection, or the first if a second would not help.
     pub fn wire(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
         let mut desk = self.desk();
-        let wanted = desk.begun + 1;
+        let mut wanted = desk.begun + 1;
+        let mut has_failed = false;
         loop {
             if let Some(wire) = usable(&desk) {
                 return Ok(wire);
             }
             if desk.failed >= wanted {
-                return Err(desk.why.clone());
+                if has_failed || !desk.why.may_pass() {
+                    return Err(desk.why.clone());
+                }
+                has_failed = true;
+                wanted = desk.begun + 1;
             }
             if clock::boot() >= by {
                 return Err(Unreached::TimedOut);
@@ -196,6 +220,21 @@ impl Courier {
     pub fn lose(&self, wire: &Arc<Wire>) {
         let mut desk = self.desk();
         desk.wire.take_if(|mine| Arc::ptr_eq(mine, wire));
+        desk.heard_at = Some(wall_of(wire.heard()));
+    }
+
+    /// Writes down now and then that the place was heard.
+    pub fn note_heard(&self, wire: &Wire) {
+        let heard_at = wall_of(wire.heard());
+        let mut desk = self.desk();
+        let is_known = |before: WallTime| heard_at < before + NOTED_EVERY;
+        if desk.heard_at.is_some_and(is_known) {
+            return;
+        }
+        desk.heard_at = Some(heard_at);
+        if let Some(known) = records::read_known(&self.outlive, &self.place) {
+            self.write_known(&Known { heard_at, ..known });
+        }
     }
 
     /// Asks for the journal of a job.
@@ -246,12 +285,19 @@ impl Courier {
 
     /// Called before the end of a job is written to its replica.
     pub fn before_end(&self, dir: &JobDir, spec: &Spec) -> io::Result<()> {
-        ending::make_findable(dir, Some(spec));
+        // Its names are on the disk since its start.
+        ending::relink(dir, spec)?;
         bells::remember(self, spec)
     }
 
+    /// Rings for the jobs that have ended.
     pub fn look_at_bells(self: &Arc<Courier>) {
-        bells::look(self);
+        bells::look(self, None);
+    }
+
+    /// Rings for this job, which has ended.
+    pub fn ring_for(self: &Arc<Courier>, job: &JobId) {
+        bells::look(self, Some(job));
     }
 
     /// An attempt has failed, or a wire was lost. Writes down that the place is not reached.
@@ -273,8 +319,11 @@ impl Courier {
         };
         desk.silence = Some(silence.clone());
         if let Some(known) = records::read_known(&self.outlive, &self.place) {
-            let unreached = Some(silence.clone());
-            self.write_known(&Known { unreached, ..known });
+            self.write_known(&Known {
+                unreached: Some(silence.clone()),
+                heard_at: desk.heard_at.unwrap_or(known.heard_at),
+                ..known
+            });
         }
         tell(&mut desk, &Tidings::Unreached(silence));
         self.changed.notify_all();
@@ -282,6 +331,7 @@ impl Courier {
 
     /// Writes down that the place has answered as this instance.
     pub fn note_contact(&self, instance: &Instance) {
+        self.desk().heard_at = Some(clock::wall());
         let known = records::read_known(&self.outlive, &self.place);
         self.write_known(&Known {
             instance: known.map_or_else(|| instance.clone(), |known| known.instance),
@@ -297,17 +347,10 @@ impl Courier {
         }
     }
 
-    /// A client has come.
-    pub fn arrived(&self) {
+    /// A client has come. It is there until this is dropped.
+    pub fn arrived(self: &Arc<Courier>) -> Client {
         self.desk().clients += 1;
-    }
-
-    /// A client has gone.
-    pub fn parted(&self) {
-        let mut desk = self.desk();
-        desk.clients -= 1;
-        desk.alone_since = clock::boot();
-        self.changed.notify_all();
+        Client(Arc::clone(self))
     }
 
     /// Tells this client of each change from now on.
@@ -359,43 +402,11 @@ impl Courier {
         self.desk().bells = jobs;
         self.changed.notify_all();
     }
-
-    /// Takes the right to decide about the start of a job. Waits while somebody else has it.
-    pub fn claim(&self, job: &JobId) -> Claim<'_> {
-        let mut desk = self.desk();
-        while desk.busy.contains(job) {
-            desk = self.wait(desk, None);
-        }
-        self.claimed(&mut desk, job)
-    }
-
-    /// The same, if nobody else has it.
-    pub fn try_claim(&self, job: &JobId) -> Option<Claim<'_>> {
-        let mut desk = self.desk();
-        let is_free = !desk.busy.contains(job);
-        is_free.then(|| self.claimed(&mut desk, job))
-    }
-
-    fn claimed(&self, desk: &mut Desk, job: &JobId) -> Claim<'_> {
-        desk.busy.insert(job.clone());
-        Claim {
-            courier: self,
-            job: job.clone(),
-        }
-    }
 }
 
-/// The right to decide about the start of a job.
-pub struct Claim<'a> {
-    courier: &'a Courier,
-    job: JobId,
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.courier.desk().busy.remove(&self.job);
-        self.courier.changed.notify_all();
-    }
+/// The wall clock at a time of the boot clock.
+fn wall_of(time: BootTime) -> WallTime {
+    clock::wall() - clock::boot().since(time)
 }
 
 fn usable(desk: &Desk) -> Option<Arc<Wire>> {

@@ -9,13 +9,14 @@ use crate::hooks::{self, CourierHook};
 use crate::places::Place;
 use crate::places::dial::LISTENS;
 use crate::places::records::{self, SOCKET};
-use outlive_core::layout;
+use outlive_core::layout::{self, PRIVATE};
 use outlive_sys::child::{self, Forked};
 use outlive_sys::control::{Listener, Stream};
 use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::own;
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +73,9 @@ fn enter(
     }));
     let listener = Listener::bind(&directory, SOCKET)
         .map_err(Error::io("cannot listen at", directory.join(SOCKET)))?;
+    let socket = directory.join(SOCKET);
+    fs::set_permissions(&socket, Permissions::from_mode(PRIVATE))
+        .map_err(Error::io("cannot make private", socket))?;
     hooks::reach_courier(CourierHook::Listening);
     Ok(Some((courier, listener, lock)))
 }

@@ -214,10 +214,10 @@ fn sync(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
         hooks::reach_courier(CourierHook::Acked);
         courier.tell_journals(&ToJournals::Leave { job: job.clone() });
         courier.replicas.leave(job);
-        courier.look_at_bells();
+        courier.ring_for(job);
         replicas::retire(&courier.outlive, job)?;
     } else if synced.has_ended {
-        courier.look_at_bells();
+        courier.ring_for(job);
     }
     Ok(())
 }
@@ -225,7 +225,7 @@ fn sync(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
 /// The home to which a job was sent does not have it.
 pub fn gone(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
     // While its start is being decided, that is no news.
-    let Some(_claim) = courier.try_claim(job) else {
+    let Some(_claim) = courier.claims.try_take(job) else {
         return Ok(());
     };
     let placed = Placed::read(&courier.outlive.job_dir(job))?;
@@ -250,7 +250,7 @@ pub fn finish(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
     {
         inbox::wake(&courier.outlive, session);
     }
-    courier.look_at_bells();
+    courier.ring_for(job);
     replicas::retire(&courier.outlive, job)
 }
 

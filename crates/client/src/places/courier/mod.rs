@@ -22,6 +22,7 @@
 //! | `journals` | the stream of journals; syncing and acking |
 //! | `replicas` | the copies of far journals |
 //! | `starts` | starts, and settling those that nobody knows of |
+//! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
 //! | `log` | what it says when nobody asks |
 //!
@@ -29,6 +30,7 @@
 
 mod ask;
 mod bells;
+mod claims;
 mod clients;
 mod contact;
 mod desk;

@@ -53,6 +53,14 @@ pub struct Relaying {
     wire: Arc<Wire>,
     number: u64,
     woken: File,
+    end: EndOf,
+}
+
+/// What the end of a stream means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOf {
+    Keeper,
+    File,
 }
 
 impl Relaying {
@@ -61,6 +69,7 @@ impl Relaying {
         wire: Arc<Wire>,
         client: Arc<Stream>,
         opening: &Opening,
+        end: EndOf,
     ) -> Result<Relaying, Unreached> {
         let cannot = |error: io::Error| Unreached::NoCourier(format!("its courier: {error}"));
         let (woken, bell) = capture::new_pipe().map_err(cannot)?;
@@ -83,6 +92,7 @@ impl Relaying {
             wire,
             number,
             woken,
+            end,
         })
     }
 
@@ -105,12 +115,14 @@ impl Relaying {
     /// Passes on what comes, until the client or the far end has ended the stream. The client knows that it is open.
     pub fn run(self) {
         self.relay.begin(&self.wire);
-        if self.pass_on() {
-            // The client may look now whether this was the end. It closes the connection after that.
+        let ended_well = self.pass_on();
+        self.wire.end(self.number);
+        // A keeper that goes closes the connection. Of a file, the client may look whether this was the end, and closes
+        // the connection after that.
+        if ended_well && self.end == EndOf::File {
             self.relay.client.shut_writing();
             self.wait_for_client();
         }
-        self.wire.end(self.number);
     }
 
     /// Ends a stream that its client never got.

@@ -73,11 +73,6 @@ impl Replicas {
         self.lock().remove(id);
     }
 
-    /// Follows none any more: the wire is gone.
-    pub fn clear(&self) {
-        self.lock().clear();
-    }
-
     /// The number of the last record of a job that is followed.
     pub fn seq(&self, id: &JobId) -> Option<u64> {
         self.lock().get(id).map(|replica| replica.state.seq)
@@ -86,9 +81,16 @@ impl Replicas {
     /// Adds a line to the replica of a job. It is not synced.
     pub fn take(&self, courier: &Courier, id: &JobId, line: &str) -> io::Result<Taken> {
         let mut all = self.lock();
-        match all.get_mut(id) {
-            Some(replica) => replica.take(courier, line),
-            None => Ok(Taken::Ignored),
+        let Some(replica) = all.get_mut(id) else {
+            return Ok(Taken::Ignored);
+        };
+        match replica.take(courier, line) {
+            // It was removed here.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                all.remove(id);
+                Ok(Taken::Ignored)
+            }
+            other => other,
         }
     }
 
@@ -139,26 +141,26 @@ impl Replica {
         let Some(header) = journal::header(line.as_bytes()) else {
             return Ok(Taken::Ignored);
         };
-        // A line of its own would follow the newline, and it would be another's word.
+        // What follows a newline would be a line of its own.
         if line.contains('\n') || line.len() > MAX_LINE || header.seq <= self.state.seq {
             return Ok(Taken::Ignored);
         }
         let record: Option<Record> = serde_json::from_str(line).ok();
-        let ends = matches!(
-            &record,
-            Some(Record {
-                event: Event::Ended(_),
-                ..
-            })
-        );
-        if ends && self.state.end().is_some() {
-            return Ok(Taken::Ignored);
-        }
+        let event = record.as_ref().map(|record| &record.event);
+        let ends = matches!(event, Some(Event::Ended(_)));
         if ends {
             courier.before_end(&self.dir, &self.spec)?;
         }
         let _lock = take_lock(&self.dir)?;
-        self.append(line)?;
+        let file = layout::open_to_append(&self.dir.journal())?;
+        if file.metadata()?.len() != self.length {
+            self.read()?;
+        }
+        let comes_late = header.seq <= self.state.seq || self.state.is_final();
+        if comes_late || ends && self.state.end().is_some() {
+            return Ok(Taken::Ignored);
+        }
+        self.append(file, line)?;
         hooks::reach_courier(CourierHook::Appended);
         match record {
             Some(record) => drop(self.state.apply(&record)),
@@ -168,11 +170,7 @@ impl Replica {
         Ok(Taken::Appended)
     }
 
-    fn append(&mut self, line: &str) -> io::Result<()> {
-        let mut file = layout::open_to_append(&self.dir.journal())?;
-        if file.metadata()?.len() != self.length {
-            self.read()?;
-        }
+    fn append(&mut self, mut file: File, line: &str) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(line.len() + 2);
         if self.torn {
             bytes.push(b'\n');
@@ -180,9 +178,9 @@ impl Replica {
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
         // It is read again if this fails in the middle.
-        self.length = u64::MAX;
+        let length = std::mem::replace(&mut self.length, u64::MAX);
         file.write_all(&bytes)?;
-        self.length = file.metadata()?.len();
+        self.length = length + bytes.len() as u64;
         self.torn = false;
         Ok(())
     }
@@ -296,3 +294,6 @@ pub fn retire(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     // The control groups in the record are those of the other machine.
     ending::retire(&dir, spec.as_ref(), None)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -12,7 +12,8 @@
 
 use super::ask::{self, Said};
 use super::bells;
-use super::desk::{Claim, Courier};
+use super::claims::Claim;
+use super::desk::Courier;
 use super::journals;
 use super::replicas::{self, Standing};
 use super::wire::Wire;
@@ -42,10 +43,13 @@ pub fn start(
     again: bool,
     reply: impl Fn(&Reply),
 ) {
-    let claim = courier.claim(job);
+    let Some(_claim) = courier.claims.take(job, by) else {
+        // Another client has sent it, and that is not answered.
+        return reply(&Reply::Lost(Unreached::TimedOut));
+    };
     let beginning = match Beginning::of(courier, job, variables) {
         Ok(Some(beginning)) => beginning,
-        Ok(None) => return reply(&decided(courier, &claim, job, by)),
+        Ok(None) => return reply(&decided(courier, job, by)),
         Err(error) => return reply(&failed(&error)),
     };
     let mut lost = again.then_some(Unreached::TimedOut);
@@ -200,13 +204,17 @@ fn far_spec(courier: &Arc<Courier>, spec: Spec) -> io::Result<Spec> {
 }
 
 /// The answer about a start that was decided before.
-fn decided(courier: &Arc<Courier>, _: &Claim<'_>, job: &JobId, by: BootTime) -> Reply {
+fn decided(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
     let placed = match Placed::read(&courier.outlive.job_dir(job)) {
         Ok(placed) => placed,
         Err(error) => return failed(&error),
     };
     match placed.start() {
-        Start::Answered => catch_up(courier, job, by),
+        Start::Answered => match catch_up(courier, job, by) {
+            // It is there, though nothing can be heard of it now.
+            Reply::Unreached(_) => Reply::Started,
+            reply => reply,
+        },
         Start::NotStarted(reason) | Start::Lost(reason) => Reply::NotStarted {
             reason: reason.to_owned(),
         },
@@ -374,7 +382,7 @@ pub fn settle(courier: &Arc<Courier>, wire: &Arc<Wire>, only: Option<&JobId>) {
 
 impl<'a> Abandoned<'a> {
     fn take(courier: &'a Arc<Courier>, standing: Standing) -> Option<Abandoned<'a>> {
-        let claim = courier.try_claim(&standing.id)?;
+        let claim = courier.claims.try_take(&standing.id)?;
         let dir = courier.outlive.job_dir(&standing.id);
         // A launcher holds the first until it sends the start, and the second until that is answered.
         let is_free = |path: &Path| match lock::take(layout::open_or_make(path).ok()?).ok()? {

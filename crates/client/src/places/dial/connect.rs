@@ -6,12 +6,14 @@ use crate::doorbell::own_program;
 use crate::environment;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
+use crate::launch::keeper_process::remember;
 use crate::places::records::{self, SOCKET};
 use crate::places::settings::Place;
 use crate::places::unreached::Unreached;
 use outlive_core::BootTime;
 use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
+use outlive_sys::process::PidFd;
 use outlive_sys::spawn;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,6 +26,9 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A courier writes this byte when it or another one listens. Anything else is the reason why not.
 pub const LISTENS: u8 = b'+';
+
+/// A courier that was started may be killed before it listens. More often than that, something is wrong.
+const MAX_STARTS: usize = 10;
 
 /// The most bytes of an answer: far more than any has.
 const MAX_REPLY: usize = 32 << 20;
@@ -147,19 +152,15 @@ impl<'a> Exchange<'a> {
 
     /// A connection to the courier.
     fn courier(&self) -> Result<Stream, Error> {
-        loop {
+        for _ in 0..MAX_STARTS {
             if let Some(stream) = self.running()? {
                 return Ok(stream);
             }
+            // If it has ended again, the one after it is asked.
             self.begin_courier()?;
-            // It may have ended again: then the one after it is asked.
-            if let Some(stream) = self.running()? {
-                return Ok(stream);
-            }
-            if clock::boot() >= self.by {
-                return Err(self.no_courier("each courier that was started ended at once"));
-            }
         }
+        let running = self.running()?;
+        running.ok_or_else(|| self.no_courier("each courier that was started ended at once"))
     }
 
     fn running(&self) -> Result<Option<Stream>, Error> {
@@ -183,17 +184,17 @@ impl<'a> Exchange<'a> {
         // It would keep the pipe open.
         drop(command);
         let said = read_all(&mut ready, clock::boot() + PATIENCE);
-        // It has forked the courier and ended, as long as it came that far.
         if said.is_none() {
             let _ = child.kill();
         }
-        let _ = child.wait();
+        // It has forked the courier and ends now. A process that could not fork is the courier itself.
+        if let Ok(Some(process)) = PidFd::open(child.id().cast_signed()) {
+            let _ = process.wait_for_end(Some(Duration::from_millis(100)));
+        }
+        remember(child);
         match said.as_deref() {
-            Some([LISTENS, ..]) => Ok(()),
-            Some([]) => Err(self.no_courier(format!(
-                "its courier could not be started by {}",
-                program.display()
-            ))),
+            // It was killed before it could say anything.
+            Some([LISTENS, ..] | []) => Ok(()),
             Some(reason) => Err(self.no_courier(String::from_utf8_lossy(reason))),
             None => Err(self.no_courier("its courier did not begin in time")),
         }
