@@ -46,8 +46,8 @@ pub enum Contact {
     Reached,
     /// It was not, or the connection was lost.
     Unreachable,
-    /// Nobody has tried.
-    Untried,
+    /// Nobody has reached it yet.
+    Never,
 }
 
 impl Contact {
@@ -56,7 +56,7 @@ impl Contact {
         match self {
             Contact::Reached => "reached",
             Contact::Unreachable => "unreachable",
-            Contact::Untried => "untried",
+            Contact::Never => "never",
         }
     }
 }

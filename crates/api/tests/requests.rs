@@ -13,9 +13,9 @@ use outlive_api::log::Cursor;
 use outlive_api::notify::{Leftovers, Notify};
 use outlive_api::os_text::OsText;
 use outlive_api::request::{
-    Ack, Adopt, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob, ForJobs,
-    ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection, Selector,
-    Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
+    Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob,
+    ForJobs, ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection,
+    Selector, Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
 };
 use outlive_api::restart::Restart;
 use outlive_api::schemas;
@@ -66,7 +66,7 @@ fn selector() -> Selector {
         session: Some(label("s")),
         task: Some(label("t")),
         labels: vec![LabelFilter::parse("k=v").unwrap()],
-        place: Some("ssh:gpu1".to_owned()),
+        place: Some("gpu".to_owned()),
     }
 }
 
@@ -93,7 +93,7 @@ fn run() -> Run {
         .queue("gpu:2")
         .after(After::parse("build:success").unwrap())
         .ready("port:8080")
-        .place("ssh:gpu1")
+        .place("gpu")
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])
         .pty()
@@ -178,6 +178,27 @@ fn objects(value: &Value, at: &str) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+#[test]
+fn adding_a_place() {
+    let place = AddPlace {
+        name: "gpu".to_owned(),
+        address: "ssh:me@gpu1".to_owned(),
+        cwd: Some("/data".to_owned()),
+        home: Some("~/jobs".to_owned()),
+        login: true,
+        env: [("A".to_owned(), "1".to_owned())].into(),
+        reach: Some(Duration::from_secs(5)),
+        replace: true,
+    };
+    let least = AddPlace {
+        name: "gpu".to_owned(),
+        address: "ssh:gpu1".to_owned(),
+        ..AddPlace::default()
+    };
+    let written = json!({"name": "gpu", "address": "ssh:gpu1"});
+    check("place_add_request", &place, (written, least));
 }
 
 #[test]

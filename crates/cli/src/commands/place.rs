@@ -8,6 +8,7 @@ use outlive::Timestamp;
 use outlive::api::place::{PlaceAnswer, PlaceCheck, PlaceStatus};
 use outlive::api::reply::Verdict;
 use outlive::verbs::place::{self, AddPlace};
+use outlive::words::cut;
 use outlive::{count, units};
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ fn row(place: &PlaceStatus) -> Vec<String> {
     let address = match &place.address {
         None => "not configured any more".to_owned(),
         Some(address) if *address == place.name => "-".to_owned(),
-        Some(address) => address.clone(),
+        Some(address) => cut(address, 60),
     };
     let jobs = match (place.jobs, place.running) {
         (0, _) => "none".to_owned(),
@@ -164,15 +165,16 @@ fn row(place: &PlaceStatus) -> Vec<String> {
     };
     let now = outlive::clock::wall();
     let seconds = |at: Timestamp| now.ms().saturating_sub(at.unix_ms()) / 1000;
-    let heard = place.heard_at.map(|at| Duration::from_secs(seconds(at)));
+    let heard = match place.heard_at.map(seconds) {
+        None => "-".to_owned(),
+        Some(0) => "now".to_owned(),
+        Some(ago) => format!("{} ago", units::show_duration(Duration::from_secs(ago))),
+    };
     vec![
         place.name.clone(),
         address,
         place.contact.as_str().to_owned(),
-        heard.map_or_else(
-            || "-".to_owned(),
-            |ago| format!("{} ago", units::show_duration(ago)),
-        ),
+        heard,
         jobs,
     ]
 }
@@ -217,14 +219,8 @@ fn describe(answer: &PlaceAnswer, line: &mut impl FnMut(&str, &str)) {
     line("system", &answer.system);
     line("jobs in", &answer.home.lossy());
     line("start in", &answer.directory.lossy());
-    let time = Duration::from_micros(answer.round_trip_us);
-    line(
-        "round trip",
-        &match time.as_millis() {
-            0 => "less than 1ms".to_owned(),
-            _ => units::show_duration(Duration::from_millis(time.as_millis() as u64)),
-        },
-    );
+    let ms = answer.round_trip_us as f64 / 1000.0;
+    line("round trip", &format!("{ms:.1} ms"));
     for check in &answer.less {
         let mark = match check.verdict {
             Verdict::Broken => "BROKEN",

@@ -42,9 +42,6 @@ pub enum PlaceError {
         /// Why it was not reached.
         why: Unreached,
     },
-    /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
-    #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
-    OwnHome(PathBuf),
     /// This machine was named where another one is needed.
     #[error("\"local\" is this machine; name a place")]
     Local,
@@ -82,6 +79,9 @@ pub enum PlaceError {
     /// A place that is not reached with ssh is to be logged in to.
     #[error("{0} is not reached with ssh, so there is nothing to log in to")]
     NoLogin(String),
+    /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
+    #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
+    OwnHome(PathBuf),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -139,10 +139,10 @@ impl PlaceError {
         match self {
             PlaceError::Bad(_)
             | PlaceError::OnlyHere { .. }
-            | PlaceError::OwnHome(_)
             | PlaceError::AfterOther { .. }
             | PlaceError::Local
             | PlaceError::Setting { .. }
+            | PlaceError::OwnHome(_)
             | PlaceError::NoLogin(_) => ErrorCode::BadInput,
             PlaceError::Configured(_)
             | PlaceError::NotEdited { .. }

@@ -3,6 +3,7 @@
 //! Most tests send a script in place of the program, which says what it was started with.
 
 mod directories;
+mod naming;
 mod sending;
 mod shells;
 mod starting;

@@ -12,6 +12,7 @@ use crate::home::outlive::Outlive;
 use crate::places::Unreached;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use outlive_core::layout;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -203,7 +204,8 @@ fn remember(cache: &Path, found: &Metadata, digest: &str) {
         return;
     };
     let aside = cache.with_extension(outlive_sys::process::own::pid().to_string());
-    if fs::write(&aside, text)
+    if layout::make(&aside)
+        .and_then(|mut file| file.write_all(&text))
         .and_then(|()| fs::rename(&aside, cache))
         .is_err()
     {

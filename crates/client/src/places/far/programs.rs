@@ -63,6 +63,10 @@ fn is_program(name: Option<&OsStr>) -> bool {
         .and_then(OsStr::to_str)
         .and_then(|name| name.strip_prefix("far-"));
     digest.is_some_and(|digest| {
+        // What was left when an upload was killed.
+        let digest = digest
+            .split_once(".part-")
+            .map_or(digest, |(digest, _)| digest);
         digest.len() >= 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
@@ -78,14 +82,15 @@ mod tests {
         let world = tempfile::tempdir().unwrap();
         let name = |digit: &str| format!("far-{}", digit.repeat(64));
         let long_ago = SystemTime::now() - 2 * FRESH;
-        for file in [&name("a"), &name("b"), "far-notes", "precious"] {
+        let part = format!("{}.part-x", name("d"));
+        for file in [&name("a"), &name("b"), &part, "far-notes", "precious"] {
             let file = File::create(world.path().join(file)).unwrap();
             file.set_modified(long_ago).unwrap();
         }
         File::create(world.path().join(name("c"))).unwrap();
         let runs = fs::metadata(world.path().join(name("b"))).unwrap();
         let running = HashSet::from([(runs.dev(), runs.ino())]);
-        assert_eq!(clean_in(world.path(), &running).unwrap(), [name("a")]);
+        assert_eq!(clean_in(world.path(), &running).unwrap(), [name("a"), part]);
         assert_eq!(fs::read_dir(world.path()).unwrap().count(), 4);
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::places::{Place, dial};
 use crate::verbs::doctor::doctor;
+use outlive_api::failure::Failure;
 use outlive_api::place::{PlaceAnswer, PlaceCheck, PlaceChecks};
 use outlive_api::reply::{Check, DoctorReply, Verdict};
 use outlive_core::far::{Answer, Call};
@@ -25,13 +26,25 @@ pub fn check(outlive: &Outlive, places: &[String]) -> Result<PlaceChecks, Error>
         PlaceCheck {
             name: place.name.clone(),
             address: place.address.to_string(),
-            error: asked.as_ref().err().map(Error::failure),
+            error: asked.as_ref().err().map(failure),
             answer: asked.ok(),
         }
     });
     Ok(PlaceChecks {
         places: checks.collect(),
     })
+}
+
+/// The name of the place stands beside it, and nothing was to be sent.
+fn failure(error: &Error) -> Failure {
+    let failure = error.failure();
+    match error {
+        Error::Place(PlaceError::Unreached { why, .. }) => Failure {
+            message: why.to_string(),
+            ..failure
+        },
+        _ => failure,
+    }
 }
 
 fn ask(outlive: &Outlive, place: &Place, here: &DoctorReply) -> Result<PlaceAnswer, Error> {

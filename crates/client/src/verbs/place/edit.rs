@@ -9,7 +9,6 @@ use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::random;
 use etcetera::BaseStrategy;
-use outlive_core::units::show_duration;
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -223,7 +222,11 @@ fn table(place: &AddPlace) -> String {
         line("env", &format!("{{ {} }}", pairs.join(", ")));
     }
     if let Some(reach) = place.reach {
-        line("reach", &quoted(&show_duration(reach)));
+        let reach = match reach.subsec_nanos() {
+            0 => format!("{}s", reach.as_secs()),
+            _ => format!("{}ms", reach.as_millis().max(1)),
+        };
+        line("reach", &quoted(&reach));
     }
     text
 }

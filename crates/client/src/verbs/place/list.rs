@@ -25,7 +25,7 @@ pub fn list(outlive: &Outlive) -> Result<PlaceList, Error> {
             name,
             address: place.map(|place| place.address.to_string()),
             contact: match (&known, &unreachable) {
-                (None, _) => Contact::Untried,
+                (None, _) => Contact::Never,
                 (Some(_), None) => Contact::Reached,
                 (Some(_), Some(_)) => Contact::Unreachable,
             },
