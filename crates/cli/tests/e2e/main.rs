@@ -42,6 +42,7 @@ mod locks;
 mod mcp;
 mod naming;
 mod pair;
+mod placed;
 mod places;
 mod posing;
 mod pruning;

@@ -87,7 +87,9 @@ fn work(net: &Net, next: &AtomicUsize, seen: &Mutex<BTreeMap<String, Seen>>) {
 /// Runs a job that reads two lines, and returns how it went.
 fn one_job(net: &Net, host: usize, id: &str) -> Seen {
     let home = net.hosts.home(host).display().to_string();
-    let script = format!("echo started >> {home}/starts-{id}; cat; seq 1 2000; exit 7");
+    let script = format!(
+        "echo started >> {home}/starts-{id}; cat; seq 1 1000; sleep 1; seq 1001 2000; exit 7"
+    );
     let place = net.hosts.place(host);
     let args = [
         "run",
@@ -118,8 +120,10 @@ fn one_job(net: &Net, host: usize, id: &str) -> Seen {
             sent.code == 0 || net.state(id) == "ended" || sent.stderr.contains("input")
         });
     }
-    let waited = net.world.outlive(&["wait", id, "--timeout", "170s"]);
-    let job = net.world.show(id);
+    let waited = net
+        .world
+        .outlive(&["wait", id, "--timeout", "170s", "--json"]);
+    let job = waited.job_or_null();
     assert_eq!(job["state"], "ended", "{id}: {waited:?} {job}");
     match job["outcome"]["kind"].as_str().unwrap() {
         "lost" => Seen::Lost,
@@ -177,33 +181,32 @@ fn kill_at_random(net: &Net, is_over: &AtomicBool, kills: &Kills) {
         state % below
     };
     while !is_over.load(Ordering::SeqCst) {
-        thread::sleep(Duration::from_millis(200 + random(600)));
+        thread::sleep(Duration::from_millis(100 + random(400)));
         let host = random(HOSTS as u64) as usize + 1;
         let (what, victims) = match random(12) {
-            0..=1 => ("far ends", net.hosts.far_ends(host)),
-            2..=3 => ("couriers", net.world.couriers()),
-            4..=6 => ("keepers or standbys", net.hosts.keepers(host)),
-            7..=8 => ("ssh", net.world.transports()),
-            9..=10 => ("sessions of sshd", net.hosts.sessions(host)),
+            0..=2 => ("far ends", net.hosts.far_ends(host)),
+            3..=4 => ("couriers", net.world.couriers()),
+            5..=7 => ("keepers or standbys", net.hosts.keepers(host)),
+            8..=9 => ("ssh", net.world.transports()),
+            10 => ("sessions of sshd", net.hosts.sessions(host)),
             _ => {
                 net.hosts.unplug(host);
                 thread::sleep(Duration::from_millis(random(3000)));
                 net.hosts.plug(host);
-                *kills
-                    .lock()
-                    .unwrap()
-                    .entry("links down for up to 3 s")
-                    .or_default() += 1;
+                count(kills, "links that were down for up to 3 s");
                 continue;
             }
         };
-        if victims.is_empty() {
-            continue;
+        if !victims.is_empty() {
+            let victim: Process = victims[random(victims.len() as u64) as usize];
+            victim.signal(KILL);
+            count(kills, what);
         }
-        let victim: Process = victims[random(victims.len() as u64) as usize];
-        victim.signal(KILL);
-        *kills.lock().unwrap().entry(what).or_default() += 1;
     }
+}
+
+fn count(kills: &Kills, what: &'static str) {
+    *kills.lock().unwrap().entry(what).or_default() += 1;
 }
 
 /// What must hold when all is over.
@@ -263,6 +266,6 @@ fn report(seen: &BTreeMap<String, Seen>, kills: &BTreeMap<&'static str, usize>, 
         println!("soak: {count} {how:?}");
     }
     for (what, count) in kills {
-        println!("soak: {what} killed: {count}");
+        println!("soak: killed or cut: {what}: {count}");
     }
 }

@@ -4,6 +4,8 @@
 //! processes are called means nothing on this machine. Only an end that the place can never tell is recorded here: that
 //! the job was not started there, or was given up.
 
+pub mod bells;
+
 use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
@@ -141,7 +143,13 @@ pub fn look(
     let asked = Call::Look { job: id.clone() };
     let within = within.min(place.settings.reach);
     match dial::call(outlive, &place, asked, within) {
-        Ok(Answer::Look { job, .. }) => Ok(FarSight::Seen(job)),
+        Ok(Answer::Look { job, .. }) => {
+            // Its start has not been answered yet, so it is not followed.
+            if outlive.job_dir(id).read_journal()?.state.seq == 0 {
+                let _ = dial::follow(outlive, &place, id, within);
+            }
+            Ok(FarSight::Seen(job))
+        }
         Ok(_) => Ok(FarSight::NotAsked(heard_at(outlive, &place))),
         Err(Error::Place(PlaceError::Unreached { why, .. })) => {
             Ok(FarSight::Unreached(unheard(outlive, &place, Some(&why))))

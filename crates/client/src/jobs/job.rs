@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::home::outlive::Outlive;
-use crate::jobs::away::{self, FarSight};
+use crate::jobs::away::{self, FarSight, bells};
 use crate::jobs::details;
 use crate::jobs::waiting::{waiting_for, without_strangers};
 use crate::jobs::whereabouts::{self, Elsewhere};
@@ -12,7 +12,7 @@ use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, JobState, 
 use outlive_api::limits::JobLimits;
 use outlive_core::adopted::AdoptedProcess;
 use outlive_core::control::InputKind;
-use outlive_core::doorbell::{self, Doorbell, RingState};
+use outlive_core::doorbell::{Doorbell, RingState};
 use outlive_core::event::Moment;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::Outcome;
@@ -124,7 +124,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         doorbells: spec
             .doorbells
             .iter()
-            .filter_map(|bell| doorbell_status(state, bell))
+            .filter_map(|bell| doorbell_status(dir, spec, state, bell))
             .collect(),
         limits: limits(spec, state),
         usage: end.and_then(|end| end.usage),
@@ -256,8 +256,13 @@ fn limits(spec: &Spec, state: &State) -> Option<JobLimits> {
     })
 }
 
-fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {
-    let (rang, failure) = match doorbell::standing(state, bell, clock::boot())? {
+fn doorbell_status(
+    dir: &JobDir,
+    spec: &Spec,
+    state: &State,
+    bell: &Doorbell,
+) -> Option<DoorbellStatus> {
+    let (rang, failure) = match bells::standing(dir, spec, state, bell)? {
         RingState::Rung => (DoorbellState::Rung, None),
         RingState::Waiting { failure, .. } => (DoorbellState::Waiting, failure),
         RingState::GivenUp { failure } => (DoorbellState::GivenUp, Some(failure)),

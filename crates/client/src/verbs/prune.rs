@@ -16,7 +16,7 @@ use crate::home::outlive::Outlive;
 use crate::hooks::{self, PrunerHook as Hook};
 use crate::inbox::told;
 use crate::inbox::{EventId, Source};
-use crate::jobs::away;
+use crate::jobs::away::{self, bells};
 use crate::jobs::hold::{self, Removable};
 use crate::jobs::presence;
 use crate::moment;
@@ -163,7 +163,8 @@ fn read(
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
-    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot());
+    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot())
+        || bells::any_waits(&dir, &spec, &state);
     match state.ended_at() {
         Some(at) if state.is_final() || rings => {
             let is_selected =

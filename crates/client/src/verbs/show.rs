@@ -69,12 +69,13 @@ pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error
 
 /// The last lines of its output, or what is here of them if its place is not reached.
 fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
-    match job.state {
-        JobState::Unreachable => Ok(String::new()),
-        _ => match preview(outlive, &job.id, lines) {
-            Err(Error::Place(_)) => Ok(kept_preview(outlive, &job.id, lines)),
-            other => other,
-        },
+    // It was just asked, and asking again takes as long.
+    if job.state == JobState::Unreachable {
+        return Ok(String::new());
+    }
+    match preview(outlive, &job.id, lines) {
+        Err(_) if job.place != LOCAL => Ok(kept_preview(outlive, &job.id, lines)),
+        other => other,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::places::records::{self, Start};
 use crate::places::transport::{self, WireEnds};
 use outlive_core::far::{Answer, Call, Greeting, Hello, ToJournals, WIRE};
 use outlive_core::{BootTime, event, spec};
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
         Ok(ends) => ends,
         Err(why) => return why,
     };
-    let served = begin(&ends).and_then(|wire| serve(courier, &wire, &ends, by));
+    let served = begin(&ends.input).and_then(|wire| serve(courier, &wire, &ends.output, by));
     let WireEnds {
         input,
         output,
@@ -50,10 +51,10 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
     }
 }
 
-fn begin(ends: &WireEnds) -> Result<Arc<Wire>, Fault> {
+fn begin(input: &File) -> Result<Arc<Wire>, Fault> {
     let begin = || -> io::Result<Arc<Wire>> {
         let wire = Arc::new(Wire::new()?);
-        let (mine, input) = (Arc::clone(&wire), ends.input.try_clone()?);
+        let (mine, input) = (Arc::clone(&wire), input.try_clone()?);
         thread("wire", move || mine.write_to(input))?;
         Ok(wire)
     };
@@ -63,10 +64,10 @@ fn begin(ends: &WireEnds) -> Result<Arc<Wire>, Fault> {
 fn serve(
     courier: &Arc<Courier>,
     wire: &Arc<Wire>,
-    ends: &WireEnds,
+    output: &File,
     by: BootTime,
 ) -> Result<(), Fault> {
-    let mut reading = Reading::of(wire, &ends.output);
+    let mut reading = Reading::of(wire, output);
     let served = meet(courier, wire, &mut reading, by).and_then(|()| {
         courier.reached(wire);
         let (mine, over) = (Arc::clone(courier), Arc::clone(wire));
@@ -180,3 +181,6 @@ fn check_instance(courier: &Courier, greeting: &Greeting) -> Result<(), Unreache
         known.instance.host
     )))
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,16 +141,22 @@ impl Courier {
         }
     }
 
-    /// The wire, which is opened if there is none. Fails as soon as an attempt that began after this call has failed.
+    /// The wire, which is opened if there is none. Fails when attempts that began after this call have failed: the second
+    /// one, because the first may have met the end of an earlier connection, or the first if a second would not help.
     pub fn wire(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
         let mut desk = self.desk();
-        let wanted = desk.begun + 1;
+        let mut wanted = desk.begun + 1;
+        let mut has_failed = false;
         loop {
             if let Some(wire) = usable(&desk) {
                 return Ok(wire);
             }
             if desk.failed >= wanted {
-                return Err(desk.why.clone());
+                if has_failed || !desk.why.may_pass() {
+                    return Err(desk.why.clone());
+                }
+                has_failed = true;
+                wanted = desk.begun + 1;
             }
             if clock::boot() >= by {
                 return Err(Unreached::TimedOut);

@@ -294,3 +294,6 @@ pub fn retire(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     // The control groups in the record are those of the other machine.
     ending::retire(&dir, spec.as_ref(), None)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -27,6 +27,9 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// A courier writes this byte when it or another one listens. Anything else is the reason why not.
 pub const LISTENS: u8 = b'+';
 
+/// A courier that was started may be killed before it listens. More often than that, something is wrong.
+const MAX_STARTS: usize = 10;
+
 /// The most bytes of an answer: far more than any has.
 const MAX_REPLY: usize = 32 << 20;
 
@@ -149,19 +152,15 @@ impl<'a> Exchange<'a> {
 
     /// A connection to the courier.
     fn courier(&self) -> Result<Stream, Error> {
-        loop {
+        for _ in 0..MAX_STARTS {
             if let Some(stream) = self.running()? {
                 return Ok(stream);
             }
+            // If it has ended again, the one after it is asked.
             self.begin_courier()?;
-            // It may have ended again: then the one after it is asked.
-            if let Some(stream) = self.running()? {
-                return Ok(stream);
-            }
-            if clock::boot() >= self.by {
-                return Err(self.no_courier("each courier that was started ended at once"));
-            }
         }
+        let running = self.running()?;
+        running.ok_or_else(|| self.no_courier("each courier that was started ended at once"))
     }
 
     fn running(&self) -> Result<Option<Stream>, Error> {
@@ -194,11 +193,8 @@ impl<'a> Exchange<'a> {
         }
         remember(child);
         match said.as_deref() {
-            Some([LISTENS, ..]) => Ok(()),
-            Some([]) => Err(self.no_courier(format!(
-                "its courier could not be started by {}",
-                program.display()
-            ))),
+            // It was killed before it could say anything.
+            Some([LISTENS, ..] | []) => Ok(()),
             Some(reason) => Err(self.no_courier(String::from_utf8_lossy(reason))),
             None => Err(self.no_courier("its courier did not begin in time")),
         }

@@ -62,7 +62,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 const FINISHING: Duration = Duration::from_secs(10);
 
 /// How long it waits for what was acked to be recorded. What is not can be acked again.
-const RECORDING: Duration = Duration::from_secs(2);
+const RECORDING: Duration = Duration::from_secs(5);
 
 /// Serves one courier. Returns when the wire is over.
 pub fn serve(outlive: Outlive, input: File, output: File) -> Result<(), Error> {
