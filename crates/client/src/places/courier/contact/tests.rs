@@ -50,7 +50,8 @@ fn served(courier: &Arc<Courier>, greeting: Greeting, then: Vec<Frame>) -> Fault
                     let answer = serde_json::to_vec(&Answer::Hello(Box::new(greeting.clone())));
                     let said = Frame::new(1, Kind::Data, answer.unwrap());
                     back.write_all(&said.encode()).unwrap();
-                    back.write_all(&Frame::new(1, Kind::End, []).encode()).unwrap();
+                    back.write_all(&Frame::new(1, Kind::End, []).encode())
+                        .unwrap();
                 }
             }
         }
@@ -85,7 +86,10 @@ fn another_home_at_the_address_is_no_place_of_its_jobs() {
         ..instance()
     };
     let fault = served(&courier, greeting(other, WIRE), Vec::new());
-    assert!(matches!(fault, Fault::Broken(Unreached::OtherInstance(_))), "{fault:?}");
+    assert!(
+        matches!(fault, Fault::Broken(Unreached::OtherInstance(_))),
+        "{fault:?}"
+    );
     let fault = served(&courier, greeting(instance(), WIRE), Vec::new());
     assert_eq!(fault, Fault::Ended);
 }
@@ -95,7 +99,10 @@ fn a_far_end_of_another_version_is_not_understood() {
     let world = tempfile::tempdir().unwrap();
     let courier = courier_with(world.path(), &[]);
     let fault = served(&courier, greeting(instance(), WIRE + 1), Vec::new());
-    assert!(matches!(fault, Fault::Broken(Unreached::NotUnderstood(_))), "{fault:?}");
+    assert!(
+        matches!(fault, Fault::Broken(Unreached::NotUnderstood(_))),
+        "{fault:?}"
+    );
     assert_eq!(records::read_known(&courier.outlive, &courier.place), None);
 }
 
@@ -105,7 +112,10 @@ fn a_far_end_that_breaks_the_rules_loses_its_wire() {
     let courier = courier_with(world.path(), &[]);
     let cases = [
         vec![journals("no json\n")],
-        vec![journals(r#"{"record":{"job":"../../x","line":"{}"}}"#), journals("\n")],
+        vec![
+            journals(r#"{"record":{"job":"../../x","line":"{}"}}"#),
+            journals("\n"),
+        ],
         vec![Frame::new(7, Kind::Open, b"{}".as_slice())],
         vec![Frame::new(2, Kind::Room, b"many".as_slice())],
         vec![Frame::new(2, Kind::End, [])],
@@ -124,9 +134,12 @@ fn what_a_far_end_says_of_jobs_that_it_does_not_have_is_no_news() {
     let courier = courier_with(world.path(), &["mine", "other"]);
     let at = clock::wall();
     replicas::note(&courier.outlive, &id("mine"), &PlacedStep::Answered { at }).unwrap();
-    let record = r#"{\"v\":1,\"seq\":1,\"at\":{\"wall_ms\":1,\"boot_ms\":1},\"event\":\"started\"}"#;
+    let record =
+        r#"{\"v\":1,\"seq\":1,\"at\":{\"wall_ms\":1,\"boot_ms\":1},\"event\":\"started\"}"#;
     let said = ["mine", "other", "none"].map(|job| {
-        journals(&format!("{{\"record\":{{\"job\":\"{job}\",\"line\":\"{record}\"}}}}\n"))
+        journals(&format!(
+            "{{\"record\":{{\"job\":\"{job}\",\"line\":\"{record}\"}}}}\n"
+        ))
     });
     let fault = served(&courier, greeting(instance(), WIRE), said.to_vec());
     assert_eq!(fault, Fault::Ended);

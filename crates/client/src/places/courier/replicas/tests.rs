@@ -64,7 +64,8 @@ fn only_new_records_of_jobs_that_are_followed_are_taken() {
     let world = tempfile::tempdir().unwrap();
     let courier = courier_with(world.path(), &["a", "b"]);
     courier.replicas.follow(&courier.outlive, &id("a")).unwrap();
-    let injected = line(9, r#"{"log_base":{"offset":0,"from":0}}"#).replace(r#""log_base""#, "\n\"log_base\"");
+    let injected =
+        line(9, r#"{"log_base":{"offset":0,"from":0}}"#).replace(r#""log_base""#, "\n\"log_base\"");
     let unknown = r#"{"v":9,"seq":3,"at":{},"event":{"from_the_future":1}}"#;
     let ended_again = line(6, ENDED);
     let cases = [
@@ -119,9 +120,16 @@ fn what_somebody_else_has_appended_is_seen() {
     close(&courier.outlive, &job).unwrap();
     close(&courier.outlive, &job).unwrap();
     let before = journal_of(&courier, "a");
-    assert_eq!(before.lines().count(), 2, "ended and closed, once: {before}");
+    assert_eq!(
+        before.lines().count(),
+        2,
+        "ended and closed, once: {before}"
+    );
     for seq in [1, 2, 3] {
-        let taken = courier.replicas.take(&courier, &job, &line(seq, ENDED)).unwrap();
+        let taken = courier
+            .replicas
+            .take(&courier, &job, &line(seq, ENDED))
+            .unwrap();
         assert_eq!(taken, Taken::Ignored);
     }
     assert_eq!(journal_of(&courier, "a"), before);
