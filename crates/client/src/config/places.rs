@@ -22,7 +22,7 @@ fn place(name: &str, section: &mut Section<'_>) -> Result<Place, BadConfig> {
     let mut settings = Settings::default();
     let address = section.needed_text("at", "at = \"ssh:host\"", address)?;
     section.text("via", |_| Err::<(), _>(ValueError::NotThrough))?;
-    settings.cwd = section.text("cwd", |text| working_directory(text))?;
+    settings.cwd = section.text("cwd", working_directory)?;
     settings.home = section.text("home", directory)?;
     settings.far_dir = section.text("far_dir", directory)?;
     settings.login = section.flag("login")?.unwrap_or_default();
