@@ -52,7 +52,7 @@ fn a_waiting_job_says_where_it_waits() {
         "{shown}"
     );
     let listed = world.ok(&["list"]);
-    assert!(listed.contains("waiting, 1 in q"), "{listed}");
+    assert!(listed.contains("waiting, position 1 in q"), "{listed}");
     let list = world.json(&["list", "--json"]);
     let place = |id: &str| {
         let mut jobs = list["jobs"].as_array().unwrap().iter();
