@@ -204,6 +204,7 @@ fn the_programs_are_no_larger_than_they_were() {
     for (name, key) in [
         ("outlive", "outlive_bytes"),
         ("outlive-keeper", "keeper_bytes"),
+        ("outlive-far", "far_bytes"),
     ] {
         assert_within(key, fs::metadata(program(name)).unwrap().len());
     }

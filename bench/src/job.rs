@@ -174,6 +174,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     let done = match words.as_slice() {
         ["write", text, bytes, begin, done, end] => write(text, bytes, begin, done, end),
         ["end", gate, stamp] => end(gate, stamp),
+        ["tick"] => tick(),
         _ => return ExitCode::from(2),
     };
     match done {
@@ -196,6 +197,15 @@ fn write(text: &str, bytes: &str, begin: &str, done: &str, end: &str) -> std::io
     fs::write(&draft, took.to_string())?;
     fs::rename(draft, done)?;
     wait_at(end.as_ref())
+}
+
+/// Prints the time, again and again, until nobody reads it.
+fn tick() -> std::io::Result<()> {
+    let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    loop {
+        out.write_all(format!("{}\n", now_ns()).as_bytes())?;
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 fn end(gate: &str, stamp: &str) -> std::io::Result<()> {

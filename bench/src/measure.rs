@@ -5,6 +5,7 @@ mod crowd;
 mod launch;
 mod listing;
 mod paging;
+mod places;
 mod rates;
 mod scale;
 mod scanning;
@@ -22,7 +23,7 @@ pub struct Measure {
     pub take: fn(&Bench) -> Result<Measured, BenchError>,
 }
 
-pub const MEASURES: [Measure; 10] = [
+pub const MEASURES: [Measure; 11] = [
     Measure {
         name: "launch",
         about: "how long it takes to start `true` in the background",
@@ -67,6 +68,11 @@ pub const MEASURES: [Measure; 10] = [
         name: "paging",
         about: "reading pages of a large log",
         take: paging::take,
+    },
+    Measure {
+        name: "places",
+        about: "jobs on a host that is reached with ssh, beside plain ssh",
+        take: places::take,
     },
     Measure {
         name: "rates",

@@ -71,7 +71,7 @@ fn public_programs(world: &World) -> Result<std::path::PathBuf, String> {
     let from = Path::new(program.get_program())
         .parent()
         .unwrap_or(Path::new("."));
-    for name in ["outlive", "outlive-keeper"] {
+    for name in ["outlive", "outlive-keeper", "outlive-far"] {
         fs::copy(from.join(name), directory.join(name)).map_err(failed)?;
     }
     set_mode(&directory, 0o755)?;

@@ -11,6 +11,7 @@ pub mod index;
 pub mod journal;
 pub mod json;
 pub mod mcp;
+pub mod place;
 pub mod quote;
 pub mod redact;
 pub mod screen;
@@ -21,6 +22,7 @@ pub mod told;
 pub mod units;
 pub mod view;
 pub mod watch;
+pub mod wire;
 pub mod words;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -29,7 +31,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 18] = [
+pub const TARGETS: [(&str, Check); 20] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),
@@ -37,6 +39,7 @@ pub const TARGETS: [(&str, Check); 18] = [
     ("journal", journal::check),
     ("json", json::check),
     ("mcp", mcp::check),
+    ("place", place::check),
     ("quote", quote::check),
     ("redact", redact::check),
     ("screen", screen::check),
@@ -47,6 +50,7 @@ pub const TARGETS: [(&str, Check); 18] = [
     ("units", units::check),
     ("view", view::check),
     ("watch", watch::check),
+    ("wire", wire::check),
     ("words", words::check),
 ];
 

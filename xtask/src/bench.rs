@@ -66,7 +66,11 @@ fn installed(programs: &Path) -> Result<PathBuf, String> {
             _ => Err(error),
         })
         .and_then(|()| fs::create_dir_all(&place))
-        .and_then(|()| ["outlive", "outlive-keeper"].into_iter().try_for_each(copy))
+        .and_then(|()| {
+            ["outlive", "outlive-keeper", "outlive-far"]
+                .into_iter()
+                .try_for_each(copy)
+        })
         .map_err(|error| format!("{}: {error}", place.display()))?;
     Ok(place)
 }

@@ -1,4 +1,4 @@
-//! Builds both programs for release, and installs them where cargo installs programs.
+//! Builds the programs for release, and installs them where cargo installs programs.
 
 use crate::{demo, step};
 use std::path::PathBuf;

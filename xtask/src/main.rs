@@ -1,5 +1,5 @@
 //! `cargo xtask install | demo | test | layers | portable | sanitize | sentences | faults | agents | budgets |
-//! bench | vm`: the tasks of the workspace.
+//! bench | places | vm`: the tasks of the workspace.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -15,6 +15,7 @@ mod faults;
 mod install;
 mod layers;
 mod locks;
+mod places;
 mod portable;
 mod sanitize;
 mod sentences;
@@ -27,7 +28,7 @@ mod vm;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask install   install outlive and outlive-keeper, and show a job from start to end
+cargo xtask install   install outlive, outlive-keeper and outlive-far, and show a job from start to end
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults;
                       with --install (or CI=true) it installs the Debian packages that the tests use
@@ -40,6 +41,8 @@ cargo xtask agents    show the MCP server and the kit with real clients, which i
 cargo xtask budgets   check the programs as they ship: calls, memory, wake-ups and size, and servers under load
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
                       [--short] [--only MEASURE]… [--out DIR] [--real-time]
+cargo xtask places    run jobs on hosts whose links are cut, whose processes are killed and which crash: [WORD]…
+                      (root; half an hour)
 cargo xtask vm        show in a virtual machine what survives logouts, stops of units and restarts, and homes on
                       NFS: [--install] [--suite bookworm|trixie] [--dir DIR] [WORD…] (root; 20 minutes)";
 
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),
         Some("bench") => bench::bench(&args[1..]),
+        Some("places") => places::places(&args[1..]),
         Some("vm") => vm::vm(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };

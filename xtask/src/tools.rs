@@ -5,7 +5,7 @@
 
 use crate::step;
 
-const TOOLS: [(&str, &[&str], &str); 7] = [
+const TOOLS: [(&str, &[&str], &str); 12] = [
     ("strace", &["-V"], "strace"),
     ("mkfs.ext4", &["-V"], "e2fsprogs"),
     ("mkfs.xfs", &["-V"], "xfsprogs"),
@@ -13,6 +13,13 @@ const TOOLS: [(&str, &[&str], &str); 7] = [
     ("python3", &["-V"], "python3"),
     ("xz", &["--version"], "xz-utils"),
     ("/lib/systemd/systemd", &["--version"], "systemd"),
+    ("ssh", &["-V"], "openssh-client"),
+    // It has no option that does nothing and succeeds.
+    ("test", &["-x", "/usr/sbin/sshd"], "openssh-server"),
+    // Shells of logins.
+    ("zsh", &["--version"], "zsh"),
+    ("fish", &["--version"], "fish"),
+    ("tcsh", &["--version"], "tcsh"),
 ];
 
 /// Whether packages may be installed.

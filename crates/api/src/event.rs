@@ -37,6 +37,10 @@ pub enum EventKind {
     Restarted,
     /// Work was finished elsewhere and posted.
     Delegation,
+    /// A place where jobs of the session ran is not reached. This says nothing about the jobs.
+    Unreachable,
+    /// That place is reached again.
+    Reached,
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,

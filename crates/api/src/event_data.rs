@@ -171,3 +171,29 @@ pub struct AwaitingInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {}
+
+/// `unreachable`: a place where jobs of the session run is not reached. Nothing is known about what became of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unreachable {
+    /// The place.
+    pub place: String,
+    /// Since when it is not reached.
+    pub since: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// The jobs of the session that ran there when it was last heard from.
+    pub jobs: Vec<crate::id::JobId>,
+}
+
+/// `reached`: a place of which the session was told that it is not reached is reached again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reached {
+    /// The place.
+    pub place: String,
+    /// Since when it had not been reached.
+    pub since: Timestamp,
+    /// The jobs of the session that ran there when it was last heard from. What became of them is told as always.
+    pub jobs: Vec<crate::id::JobId>,
+}

@@ -2,6 +2,7 @@
 
 use crate::id::JobId;
 use crate::job::Job;
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -61,6 +62,9 @@ pub struct Unreachable {
     pub host: String,
     /// Why it cannot be asked.
     pub reason: String,
+    /// Since when its place is not reached, if it was started at another place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 macro_rules! error_codes {

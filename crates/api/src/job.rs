@@ -33,8 +33,8 @@ pub struct Job {
     /// The unit of work that it belongs to.
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub task: Option<Label>,
-    /// Where it runs: `local`.
-    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
+    /// Where it runs: `local`, or the place that it was started at.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = ["local"])))]
     pub place: String,
     /// The command as a person would write it.
     pub command: String,
@@ -133,6 +133,10 @@ pub struct Job {
     /// Its first process is suspended, by SIGSTOP or Ctrl-Z for example.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// When its place was last heard from. Absent for a job that runs here, and for one of which everything is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub heard_at: Option<Timestamp>,
     /// Why it cannot be reached from this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Unreachable>,

@@ -17,7 +17,7 @@
 //! | [`usage`] | what a job uses at one moment |
 //! | [`log`], [`streams`] | output, its two streams, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
-//! | [`reply`], [`setup`] | what the other verbs answer |
+//! | [`reply`], [`setup`], [`place`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
 //! | [`input`], [`key`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
@@ -52,6 +52,7 @@ pub mod log;
 pub mod notify;
 pub mod os_text;
 pub mod outcome;
+pub mod place;
 pub mod ready;
 pub mod reply;
 pub mod request;

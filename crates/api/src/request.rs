@@ -19,6 +19,7 @@
 //! | `post` | [`NewPost`] |
 //! | `session end` | [`ForSession`]`<`[`EndSession`]`>` |
 //! | `prune` | [`Prune`] |
+//! | `place add` | [`AddPlace`] |
 //!
 //! A function of the library takes the ids beside the rest, so it takes what is inside of `ForJob`, `ForJobs` and
 //! `ForSession`. In JSON the ids are keys of the same object.
@@ -30,6 +31,7 @@ mod environment;
 mod inbox;
 mod list;
 mod log;
+mod place;
 mod post;
 mod prune;
 mod run;
@@ -45,6 +47,7 @@ pub use environment::{BadVariablePattern, Environment, EnvironmentSource, Variab
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
 pub use log::{Log, LogForm, Part};
+pub use place::AddPlace;
 pub use post::NewPost;
 pub use prune::Prune;
 pub use run::{BadSetting, Command, Namesake, Run};

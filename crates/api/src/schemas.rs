@@ -4,9 +4,12 @@ use crate::event::{Event, EventKind, Events};
 use crate::failure::{ErrorCode, ErrorReply};
 use crate::job::{Job, JobList, JobView, JobViews};
 use crate::log::{LogLine, LogPage, LogPiece, Screen};
+use crate::place::{
+    PlaceAdded, PlaceChecks, PlaceCleaned, PlaceConnected, PlaceList, PlaceRemoved,
+};
 use crate::request::{
-    Ack, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs, ForSession,
-    Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
+    Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs,
+    ForSession, Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
 };
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;
@@ -51,6 +54,12 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<reply::DoctorReply>("doctor_reply"),
         reply::<reply::DoorbellList>("doorbell_list"),
         reply::<reply::DoorbellTestReply>("doorbell_test_reply"),
+        reply::<PlaceList>("place_list"),
+        reply::<PlaceChecks>("place_checks"),
+        reply::<PlaceAdded>("place_added"),
+        reply::<PlaceRemoved>("place_removed"),
+        reply::<PlaceConnected>("place_connected"),
+        reply::<PlaceCleaned>("place_cleaned"),
         reply::<SetupPlan>("setup_plan"),
         reply::<SetupList>("setup_list"),
         reply::<ErrorReply>("error"),
@@ -78,6 +87,7 @@ pub fn requests() -> Vec<NamedSchema> {
         request::<NewPost, NewPost>("post_request"),
         request::<ForSession<EndSession>, EndSession>("session_end_request"),
         request::<Prune, Prune>("prune_request"),
+        request::<AddPlace, AddPlace>("place_add_request"),
     ]
 }
 
@@ -106,12 +116,19 @@ pub fn events() -> Vec<NamedSchema> {
         data::<event_data::Quiet>("event_data_quiet", EventKind::Quiet),
         data::<event_data::AwaitingInput>("event_data_awaiting_input", EventKind::AwaitingInput),
         data::<event_data::Ready>("event_data_ready", EventKind::Ready),
+        of_place::<event_data::Unreachable>("event_data_unreachable", EventKind::Unreachable),
+        of_place::<event_data::Reached>("event_data_reached", EventKind::Reached),
     ]
 }
 
 /// The data of a job's event of this kind.
 fn data<D: JsonSchema>(name: &'static str, kind: EventKind) -> NamedSchema {
-    let mut named = reply::<event_data::OfJob<D>>(name);
+    of_place::<event_data::OfJob<D>>(name, kind)
+}
+
+/// The data of an event that is not about one job.
+fn of_place<D: JsonSchema>(name: &'static str, kind: EventKind) -> NamedSchema {
+    let mut named = reply::<D>(name);
     let kind = serde_json::to_value(kind).unwrap_or_default();
     let kind = kind.as_str().unwrap_or_default();
     named.schema["title"] = name.into();

@@ -66,6 +66,7 @@ fn selector() -> Selector {
         session: Some(label("s")),
         task: Some(label("t")),
         labels: vec![LabelFilter::parse("k=v").unwrap()],
+        place: Some("gpu".to_owned()),
     }
 }
 
@@ -92,6 +93,7 @@ fn run() -> Run {
         .queue("gpu:2")
         .after(After::parse("build:success").unwrap())
         .ready("port:8080")
+        .place("gpu")
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])
         .pty()
@@ -191,6 +193,7 @@ fn requests_without_ids_read_back() {
         limit: 3,
         older_than: ms(4),
         usage: true,
+        fresh: true,
     };
     check("list_request", &filter, (json!({}), Filter::default()));
     let prune = Prune {
@@ -363,10 +366,10 @@ fn requests_about_a_session_read_back() {
     );
 }
 
-/// The schemas say which requests there are, and each is checked above.
+/// The schemas say which requests there are, and each is checked above or in `places.rs`.
 #[test]
 fn every_request_is_checked() {
-    let source = include_str!("requests.rs");
+    let source = concat!(include_str!("requests.rs"), include_str!("places.rs"));
     for named in schemas::requests() {
         let name = format!("\"{}\"", named.name);
         assert!(source.contains(&name), "{name} is not checked");

@@ -5,8 +5,9 @@
 //! notice that.
 
 use crate::commands::{
-    self, adopt, after, attach, completions, detach, doctor, doorbell, hook, inbox, label, list,
-    log, man, mcp, post, prune, resize, run, send, session, setup, show, signal, stop, wait, watch,
+    self, adopt, after, attach, completions, courier, detach, doctor, doorbell, hook, inbox, label,
+    list, log, man, mcp, place, post, prune, resize, run, send, session, setup, show, signal, stop,
+    wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -68,10 +69,13 @@ pub enum Command {
     Post(post::Args),
     Session(session::Args),
     Prune(prune::Args),
+    Place(place::Args),
     Detach(Box<detach::Args>),
     Doorbell(doorbell::Args),
     #[command(hide = true)]
     After(after::Args),
+    #[command(hide = true)]
+    Courier(courier::Args),
     Mcp(mcp::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -139,9 +143,11 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Post(args) => commands::post::run(context, args),
         Command::Session(args) => commands::session::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
+        Command::Place(args) => commands::place::run(context, args),
         Command::Detach(args) => commands::detach::run(context, *args),
         Command::Doorbell(args) => commands::doorbell::run(context, args),
         Command::After(args) => commands::after::run(context, &args),
+        Command::Courier(args) => commands::courier::run(context, &args),
         Command::Mcp(args) => commands::mcp::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),

@@ -116,6 +116,13 @@ impl Context {
         }
     }
 
+    /// Says that a place is not reached while somebody waits for a job of it.
+    pub fn say_silent(&self, place: &str, why: &str) {
+        self.say(&format!(
+            "outlive: {place} is not reached ({why}); waiting on"
+        ));
+    }
+
     pub fn find(&self, text: &str) -> Result<JobId, Failure> {
         Ok(self.outlive.find(text)?)
     }

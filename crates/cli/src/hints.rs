@@ -3,7 +3,7 @@
 use crate::sandbox;
 use outlive::api::failure::Failure;
 use outlive::verbs::wait::WaitFor;
-use outlive::{Error, NotAdoptable};
+use outlive::{Error, NotAdoptable, PlaceError};
 
 const OWN_HOME: &str = "set OUTLIVE_HOME to a directory of your own";
 
@@ -53,11 +53,37 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::StreamsUnknown(_) => "read the whole output, without --stdout and --stderr",
         Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",
         Error::NoKeys(_) => "send text, or start it with --pty",
+        Error::Place(PlaceError::NoSuch(_)) => {
+            "`outlive place list` shows those that are; `outlive place add` adds one"
+        }
+        Error::Place(PlaceError::Configured(_)) => "pass --replace, or choose another name",
+        Error::Place(PlaceError::HasJobs { .. }) => {
+            "stop them and prune them with `outlive prune`, or pass --forget"
+        }
         Error::NotALog(_) => "give a regular file",
         Error::LogTaken(_) => "choose another log",
+        Error::Place(error) => return place(error),
         _ => return sandbox::hint(error),
     };
     Some(hint.to_owned())
+}
+
+fn place(error: &PlaceError) -> Option<String> {
+    Some(match error {
+        PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
+        PlaceError::NoSuch(name) => {
+            format!(
+                "`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all"
+            )
+        }
+        PlaceError::PerhapsStarted { id, .. } => {
+            format!("`outlive show {id}` will tell when the place is reached again")
+        }
+        PlaceError::Unreached { place, .. } => {
+            format!("`outlive place check {place}` shows what is wrong")
+        }
+        _ => return None,
+    })
 }
 
 fn not_adoptable(why: &NotAdoptable) -> Option<String> {

@@ -9,7 +9,7 @@ use outlive::api::job::{Told, ToldBy, ToldState};
 use outlive::output_sentence;
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
-use outlive::{Job, Notify, Pattern, count, visible};
+use outlive::{Job, LOCAL, Notify, Pattern, count, visible};
 
 /// One line that says how a job is or how it ended.
 pub fn line(job: &Job) -> String {
@@ -40,9 +40,13 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
     if jobs.is_empty() {
         return Vec::new();
     }
-    let heads = ["ID", "STATE", "TIME", "OUTPUT", "NAME", "COMMAND"];
+    // Most homes have jobs of this machine only.
+    let has_places = jobs.iter().any(|job| job.place != LOCAL);
+    let mut heads = vec!["ID", "STATE", "TIME", "OUTPUT", "NAME"];
+    heads.extend(has_places.then_some("PLACE"));
+    heads.push("COMMAND");
     let rows = jobs.iter().map(|job| {
-        vec![
+        let mut row = vec![
             job.id.to_string(),
             cut(&one_line(&words::short_state(job)), 48),
             words::duration(job),
@@ -50,14 +54,16 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
             job.name
                 .as_ref()
                 .map_or_else(|| "-".to_owned(), ToString::to_string),
-            cut(&one_line(&job.command), 60),
-        ]
+        ];
+        row.extend(has_places.then(|| cut(&one_line(&job.place), 24)));
+        row.push(cut(&one_line(&job.command), 60));
+        row
     });
     aligned(&heads, rows.collect())
 }
 
 /// Rows below their heads. The last column is not padded.
-fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+pub fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     let last = heads.len() - 1;
     let rows: Vec<Vec<String>> = [heads].into_iter().chain(rows).collect();
@@ -86,6 +92,11 @@ pub fn details(view: &JobView) -> String {
         ("cwd", job.cwd.clone()),
     ];
     let mut add = |key, value: Option<String>| rows.extend(value.map(|value| (key, value)));
+    add(
+        "place",
+        Some(job.place.clone()).filter(|place| place != LOCAL),
+    );
+    add("heard at", job.heard_at.map(|at| at.to_string()));
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));
     add("task", job.task.as_ref().map(ToString::to_string));

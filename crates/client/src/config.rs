@@ -9,6 +9,7 @@
 //! | `config/section.rs` | one table of the file: taking keys from it, and knowing their lines |
 //! | `config/bells.rs` | `[[doorbell]]` |
 //! | `config/jobs.rs` | `[defaults]` and `[environment]`: what a job gets that its request does not say |
+//! | `config/places.rs` | `[place.NAME]`: other machines that jobs run on |
 //! | `config/retention.rs` | `[retention]`: when ended jobs are removed by themselves |
 //! | `config/error.rs` | what can be wrong with it |
 //!
@@ -17,6 +18,7 @@
 mod bells;
 mod error;
 mod jobs;
+pub(crate) mod places;
 mod retention;
 mod section;
 #[cfg(test)]
@@ -28,11 +30,11 @@ pub use error::{BadConfig, ValueError};
 pub use jobs::{Defaults, Inheritance, Withhold};
 pub use retention::Retention;
 
+use crate::places::Place;
 use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;
 use outlive_core::told::Rules;
-use crate::places::Place;
 use section::Section;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -67,6 +69,15 @@ pub struct Config {
     /// The tables `[place.NAME]`.
     #[doc(hidden)]
     pub places: BTreeMap<String, Place>,
+    /// The table `[mcp]`.
+    pub mcp: Mcp,
+}
+
+/// What agents may do over MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mcp {
+    /// The places where they may start jobs. `None` for those of the configuration.
+    pub places: Option<Vec<String>>,
 }
 
 /// How events are delivered to sessions.
@@ -190,10 +201,25 @@ impl Config {
             environment: jobs::environment(&mut top)?,
             retention: retention::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
-            places: BTreeMap::new(),
+            places: places::read(&mut top)?,
+            mcp: Mcp::read(&mut top)?,
         };
         top.finish()?;
         Ok(config)
+    }
+
+    /// Whether an agent may start jobs at this place over MCP.
+    pub fn lets_agents_use(&self, place: &str) -> bool {
+        match &self.mcp.places {
+            Some(places) => places.iter().any(|allowed| allowed == place),
+            None => self.places.contains_key(place),
+        }
+    }
+
+    /// The places where agents may start jobs over MCP.
+    pub fn places_of_agents(&self) -> Vec<String> {
+        let configured = || self.places.keys().cloned().collect();
+        self.mcp.places.clone().unwrap_or_else(configured)
     }
 
     /// The doorbell of this name.
@@ -214,6 +240,17 @@ impl Inbox {
             section.finish()?;
         }
         Ok(inbox)
+    }
+}
+
+impl Mcp {
+    fn read(top: &mut Section<'_>) -> Result<Mcp, BadConfig> {
+        let mut mcp = Mcp::default();
+        if let Some(mut section) = top.section("mcp")? {
+            mcp.places = section.texts_if_given("places", |place| Ok(place.to_owned()))?;
+            section.finish()?;
+        }
+        Ok(mcp)
     }
 }
 

@@ -12,8 +12,12 @@ use std::path::{Path, PathBuf};
 pub const HOME: &str = "OUTLIVE_HOME";
 /// The session of the caller; `--session` overrides it.
 pub const SESSION: &str = "OUTLIVE_SESSION";
+/// Where `run` starts jobs, unless `--place` says it. Empty or `local` is here.
+pub const PLACE: &str = "OUTLIVE_PLACE";
 /// The keeper program, for embedders that install it elsewhere.
 pub const KEEPER: &str = "OUTLIVE_KEEPER";
+/// The program that is sent to places, if it is not installed beside this one.
+pub const FAR: &str = "OUTLIVE_FAR";
 /// Set in a job: its id.
 pub const JOB: &str = "OUTLIVE_JOB";
 /// Set in a job and in its keepers: the job's directory. It tells which processes belong to which job,

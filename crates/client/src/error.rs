@@ -17,8 +17,8 @@ use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
 use outlive_core::{JobId, journal, quote};
-pub use place::PlaceError;
 use parts::{describe, missing, show_ids};
+pub use place::PlaceError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -408,6 +408,9 @@ impl Error {
 
     /// The request can never succeed, whatever the state of the job.
     pub fn is_bad_input(&self) -> bool {
+        if let Error::Place(error) = self {
+            return error.is_bad_input();
+        }
         matches!(
             self,
             Error::BadId(_)

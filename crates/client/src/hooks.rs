@@ -1,4 +1,4 @@
-//! The steps at which tests can pause or kill a launcher, an inbox consumer, a pruner or a poster.
+//! The steps at which tests can pause or kill a launcher, an inbox consumer, a pruner, a poster, a courier or a far end.
 
 use outlive_sys::hook;
 
@@ -78,6 +78,25 @@ pub fn reach_stopper(hook: StopperHook) {
     }
 }
 
+/// A step of a far end.
+#[derive(Clone, Copy, Debug)]
+pub enum FarHook {
+    /// It has raised the epoch, and nobody knows it yet.
+    Raised,
+    /// A job is there, and the courier does not know it yet.
+    Launched,
+    /// It has records that the courier does not have.
+    News,
+    /// It has recorded what the courier has.
+    Acked,
+}
+
+pub fn reach_far(hook: FarHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("far", &format!("{hook:?}"));
+    }
+}
+
 /// A step of a poster.
 #[derive(Clone, Copy, Debug)]
 pub enum PosterHook {
@@ -87,6 +106,47 @@ pub enum PosterHook {
     Named,
     /// The post is linked into the inbox.
     Linked,
+}
+
+/// A step of a courier.
+#[derive(Clone, Copy, Debug)]
+pub enum CourierHook {
+    /// It holds the lock of its place, and does not listen yet.
+    Locked,
+    /// It listens, and has told nobody.
+    Listening,
+    /// The place has answered, and that is not written down.
+    Greeted,
+    /// A client's request is read, and nothing is done about it.
+    Asked,
+    /// A start was sent.
+    LaunchSent,
+    /// A start was answered, and that is not written down.
+    Launched,
+    /// That a job is there is written down, and its client does not know.
+    Answered,
+    /// The place has said which jobs are there, and nothing is written down.
+    Stood,
+    /// That a job was not started is written down, and its end is not.
+    NotStarted,
+    /// A record is in a replica, and not synced.
+    Appended,
+    /// A replica is synced, and not acked.
+    Synced,
+    /// The last records of a job are acked, and it still counts as running.
+    Acked,
+    /// The end of a job is in the list of ended jobs, and it still counts as running.
+    Noted,
+    /// A doorbell is about to ring.
+    Ringing,
+    /// A doorbell has rung, and that is not written down.
+    Rang,
+}
+
+pub fn reach_courier(hook: CourierHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("courier", &format!("{hook:?}"));
+    }
 }
 
 pub fn reach_poster(hook: PosterHook) {

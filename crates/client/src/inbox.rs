@@ -18,6 +18,7 @@ mod everyone;
 mod look;
 #[cfg(test)]
 mod model;
+mod outage;
 pub(crate) mod pruned_posts;
 pub(crate) mod receipt;
 mod source;

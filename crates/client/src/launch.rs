@@ -17,7 +17,10 @@ use crate::inbox;
 use crate::jobs::whereabouts;
 use crate::launch::keeper_process::StartResult;
 use crate::moment::now;
+use crate::places::records::Placing;
+use outlive_core::ending;
 use outlive_core::event::Event;
+use outlive_core::far::Instance;
 use outlive_core::host::Here;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::links;
@@ -36,20 +39,48 @@ const FIRST_ROOM: u64 = 8192;
 
 /// Whether an id was free.
 #[derive(Debug)]
-pub enum NameClaim {
-    Claimed(Lock),
+pub enum NameClaim<C> {
+    Claimed(C),
     Taken,
 }
 
 /// Makes the directory of a new job, unless its id is taken.
-pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim, Error> {
+pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim<Lock>, Error> {
+    let here = whereabouts::here()?;
+    make_filled(outlive, spec, |job| fill(job, spec, here))
+}
+
+/// Makes the directory of a new job of the place that answered as this instance, unless its id is taken. It is on the
+/// disk before anything is sent.
+pub fn place(
+    outlive: &Outlive,
+    spec: &Spec,
+    instance: &Instance,
+) -> Result<NameClaim<Placing>, Error> {
+    let claim = make_filled(outlive, spec, |job| fill_placed(job, spec, instance))?;
+    let job = outlive.job_dir(&spec.id);
+    if let NameClaim::Claimed(_) = &claim
+        && !ending::make_findable(&job, Some(spec)).lasts
+    {
+        withdraw(outlive, spec, &job)?;
+        let refused = io::Error::other("the disk did not confirm it");
+        return Err(Error::io("cannot sync", job.path())(refused));
+    }
+    Ok(claim)
+}
+
+fn make_filled<C>(
+    outlive: &Outlive,
+    spec: &Spec,
+    fill: impl FnOnce(&JobDir) -> io::Result<C>,
+) -> Result<NameClaim<C>, Error> {
     outlive.prepare()?;
     let job = outlive.job_dir(&spec.id);
-    let new = New::make(outlive, spec)?;
+    let new = New::make(outlive, spec, fill)?;
     hooks::reach(Hook::DirectoryMade);
     link(outlive, spec, &JobDir::at(new.path.clone()))?;
     hooks::reach(Hook::Linked);
-    let Some(lock) = new.name(job.path())? else {
+    let Some(claim) = new.name(job.path())? else {
         hooks::reach(Hook::Refused);
         if let Some(session) = &spec.session {
             // The links point to the job that has the id. If that job belongs to another session, this
@@ -78,7 +109,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim, Error> {
     if let Some(session) = &spec.session {
         inbox::wake(outlive, session);
     }
-    Ok(NameClaim::Claimed(lock))
+    Ok(NameClaim::Claimed(claim))
 }
 
 /// Starts the keepers. The journal tells what happened afterwards.
@@ -109,13 +140,17 @@ pub fn become_keeper(
 }
 
 /// A job directory that has no name yet. It is removed unless it gets one.
-struct New {
+struct New<C> {
     path: PathBuf,
-    lock: Option<Lock>,
+    claim: Option<C>,
 }
 
-impl New {
-    fn make(outlive: &Outlive, spec: &Spec) -> Result<New, Error> {
+impl<C> New<C> {
+    fn make(
+        outlive: &Outlive,
+        spec: &Spec,
+        fill: impl FnOnce(&JobDir) -> io::Result<C>,
+    ) -> Result<New<C>, Error> {
         let random = crate::random::number()?;
         let path =
             outlive
@@ -126,52 +161,19 @@ impl New {
             .mode(0o700)
             .create(&path)
             .map_err(Error::io("cannot make the job directory", &path))?;
-        let mut new = New { path, lock: None };
-        let here = whereabouts::here()?;
-        new.lock = Some(
-            new.fill(spec, here)
-                .map_err(Error::io("cannot write the job directory", &new.path))?,
-        );
+        let mut new = New { path, claim: None };
+        let filled = fill(&JobDir::at(new.path.clone()));
+        let failed = Error::io("cannot write the job directory", &new.path);
+        new.claim = Some(filled.map_err(failed)?);
         Ok(new)
     }
 
-    fn fill(&self, spec: &Spec, here: &Here) -> io::Result<Lock> {
-        let job = JobDir::at(self.path.clone());
-        let LockResult::Acquired(lock) = lock::take(layout::make(&job.lock())?)? else {
-            return Err(io::ErrorKind::WouldBlock.into());
-        };
-        layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
-        layout::make(&job.output())?;
-        capture::make_fifo(&job.feed())?;
-        if !spec.streams.is_merged() {
-            capture::make_fifo(&job.feed_of_stderr())?;
-        }
-        let mut journal = JournalWriter::create(&job.journal(), spec.journal_format())?;
-        // Must happen before the first byte is written. `doctor` reports filesystems that cannot do it.
-        file::begin_in_place(journal.file(), FIRST_ROOM);
-        let accepted = Event::Accepted {
-            boot: here.boot.clone(),
-            host: Some(here.host.clone()),
-        };
-        // The process of an adopted job runs already, and no keeper may execute its command again.
-        let running = spec.adopted.as_ref().map(|adopted| {
-            let leader = adopted.process;
-            let output = None;
-            [Event::Spawned { leader, output }, Event::Started]
-        });
-        let events: Vec<Event> = iter::once(accepted)
-            .chain(running.into_iter().flatten())
-            .collect();
-        journal.append(now(), &events)?;
-        Ok(lock)
-    }
-
     /// Gives the directory its name. Returns `None` if the name is taken.
-    fn name(mut self, path: &Path) -> Result<Option<Lock>, Error> {
+    fn name(mut self, path: &Path) -> Result<Option<C>, Error> {
         match file::rename_new(&self.path, path) {
             Ok(()) => {
                 self.path = PathBuf::new();
-                Ok(self.lock.take())
+                Ok(self.claim.take())
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(error) => Err(Error::io("cannot name the job directory", path)(error)),
@@ -179,7 +181,7 @@ impl New {
     }
 }
 
-impl Drop for New {
+impl<C> Drop for New<C> {
     fn drop(&mut self) {
         // A launcher that panics leaves the directory, like one that was killed.
         if !self.path.as_os_str().is_empty() && !std::thread::panicking() {
@@ -187,6 +189,45 @@ impl Drop for New {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
+}
+
+fn fill(job: &JobDir, spec: &Spec, here: &Here) -> io::Result<Lock> {
+    let LockResult::Acquired(lock) = lock::take(layout::make(&job.lock())?)? else {
+        return Err(io::ErrorKind::WouldBlock.into());
+    };
+    layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
+    layout::make(&job.output())?;
+    capture::make_fifo(&job.feed())?;
+    if !spec.streams.is_merged() {
+        capture::make_fifo(&job.feed_of_stderr())?;
+    }
+    let mut journal = JournalWriter::create(&job.journal(), spec.journal_format())?;
+    // Must happen before the first byte is written. `doctor` reports filesystems that cannot do it.
+    file::begin_in_place(journal.file(), FIRST_ROOM);
+    let accepted = Event::Accepted {
+        boot: here.boot.clone(),
+        host: Some(here.host.clone()),
+    };
+    // The process of an adopted job runs already, and no keeper may execute its command again.
+    let running = spec.adopted.as_ref().map(|adopted| {
+        let leader = adopted.process;
+        let output = None;
+        [Event::Spawned { leader, output }, Event::Started]
+    });
+    let events: Vec<Event> = iter::once(accepted)
+        .chain(running.into_iter().flatten())
+        .collect();
+    journal.append(now(), &events)?;
+    Ok(lock)
+}
+
+/// A job of a place has no output and no feed here, and its journal is filled from there.
+fn fill_placed(job: &JobDir, spec: &Spec, instance: &Instance) -> io::Result<Placing> {
+    layout::make(&job.lock())?;
+    let mut file = layout::make(&job.spec())?;
+    file.write_all(&serde_json::to_vec(spec)?)?;
+    layout::make(&job.journal())?;
+    Placing::begin(job, instance.clone())
 }
 
 /// Removes a job that has a name but was not started.

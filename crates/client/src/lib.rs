@@ -79,7 +79,7 @@ pub mod view;
 pub mod words;
 
 pub use config::Config;
-pub use error::{Error, NotAdoptable};
+pub use error::{Error, NotAdoptable, PlaceError};
 pub use home::handle::JobHandle;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Reservation;
@@ -94,6 +94,7 @@ pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;
+pub use outlive_core::place::LOCAL;
 pub use outlive_core::ready::Ready;
 pub use outlive_core::restart::Restart;
 pub use outlive_core::watch::{Pattern, Watch};

@@ -5,6 +5,8 @@
 //! full disk could not store. Offsets stay correct. Where a part is missing, the text says so.
 
 mod blocks;
+mod excerpt;
+mod far;
 mod follow;
 mod lines;
 mod reader;
@@ -23,14 +25,20 @@ pub(crate) use streams::Seen;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use excerpt::Excerpt;
+use far::FarOutput;
 use outlive_api::log::{Cursor, LogPage, LogPosition, Omitted};
 use outlive_core::bound::Bound;
+use outlive_core::far::FarFile;
 use outlive_core::index::Index;
 use outlive_core::layout;
+use outlive_core::place::LOCAL;
+use outlive_core::streams::Runs;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, OutputFiles, Spec, State, Stream};
+use outlive_sys::file;
 use std::cell::OnceCell;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use streams::Apart;
 
@@ -41,7 +49,7 @@ const CHUNK: u64 = 64 * 1024;
 pub struct Output {
     dir: JobDir,
     /// `None` if no output file exists yet.
-    files: Option<OutputFiles>,
+    files: Option<Files>,
     bound: Option<Bound>,
     pub size: u64,
     /// The missing ranges, in order.
@@ -50,6 +58,15 @@ pub struct Output {
     index: OnceCell<Index>,
     /// If its streams are told apart here.
     apart: Option<Apart>,
+}
+
+/// Where an output is.
+#[derive(Debug)]
+enum Files {
+    Here(OutputFiles),
+    Far(Box<FarOutput>),
+    /// Only its beginning and its end are here.
+    Excerpt(Excerpt),
 }
 
 /// A piece of an output.
@@ -77,24 +94,58 @@ enum Stretch {
 
 impl Output {
     pub fn open(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Output, Error> {
+        Output::open_sized(outlive, spec, state, None)
+    }
+
+    /// Like [`open`](Output::open). If the caller knows how much there is, a place need not be asked.
+    pub(crate) fn open_sized(
+        outlive: &Outlive,
+        spec: &Spec,
+        state: &State,
+        size: Option<u64>,
+    ) -> Result<Output, Error> {
         let dir = outlive.job_dir(&spec.id);
         let path = dir.output();
         let bound = spec.bound();
-        let files = OutputFiles::open(&dir, bound).map_err(Error::io("cannot open", &path))?;
-        let size = match &files {
-            Some(files) => files.size().map_err(Error::io("cannot read", &path))?,
-            None => 0,
+        let files = match spec.place == LOCAL {
+            true => OutputFiles::open(&dir, bound)
+                .map_err(Error::io("cannot open", &path))?
+                .map(Files::Here),
+            false => {
+                let far = FarOutput::open(outlive, spec, state, size)?;
+                Some(Files::Far(Box::new(far)))
+            }
         };
-        let missing = join(state.gaps.iter().cloned().chain([spec.dropped(size)]));
-        Ok(Output {
+        let size = match &files {
+            Some(Files::Here(files)) => files.size().map_err(Error::io("cannot read", &path))?,
+            Some(Files::Far(far)) => far.size,
+            Some(Files::Excerpt(_)) | None => 0,
+        };
+        Ok(Output::made(dir, files, size, spec, state))
+    }
+
+    /// What is here of an output, or comes at once: all of it, or its beginning and its end. For a text that never
+    /// waits for a network.
+    pub(crate) fn glimpse(outlive: &Outlive, spec: &Spec, state: &State) -> Option<Output> {
+        if spec.place == LOCAL {
+            return Output::open(outlive, spec, state).ok();
+        }
+        let excerpt = Excerpt::of(outlive, spec, state)?;
+        let (dir, size) = (outlive.job_dir(&spec.id), excerpt.size);
+        let files = Some(Files::Excerpt(excerpt));
+        Some(Output::made(dir, files, size, spec, state))
+    }
+
+    fn made(dir: JobDir, files: Option<Files>, size: u64, spec: &Spec, state: &State) -> Output {
+        Output {
             dir,
             files,
-            bound,
+            bound: spec.bound(),
             size,
-            missing,
+            missing: join(state.gaps.iter().cloned().chain([spec.dropped(size)])),
             index: OnceCell::new(),
             apart: None,
-        })
+        }
     }
 
     /// How many bytes are missing.
@@ -106,8 +157,24 @@ impl Output {
     }
 
     fn index(&self) -> &Index {
-        self.index
-            .get_or_init(|| Index::parse(&layout::read(&self.dir.index()).unwrap_or_default()))
+        self.index.get_or_init(|| {
+            let bytes = match &self.files {
+                Some(Files::Far(far)) => far.file(FarFile::Index).unwrap_or_default(),
+                _ => layout::read(&self.dir.index()).unwrap_or_default(),
+            };
+            Index::parse(&bytes)
+        })
+    }
+
+    /// Which bytes are of which stream; `None` if the job has written nothing.
+    fn runs(&self) -> io::Result<Option<Runs>> {
+        let Some(Files::Far(far)) = &self.files else {
+            return Runs::open(&self.dir);
+        };
+        let bytes = far.file(FarFile::Streams).map_err(io::Error::other)?;
+        let mut copy = file::in_memory("streams")?;
+        copy.write_all(&bytes)?;
+        Runs::of(copy).map(Some)
     }
 
     /// The pieces of a range, in order. If only one stream is read, bytes of the other one are passed over.
@@ -172,7 +239,7 @@ impl Output {
                 let until = next.map_or(end, |range| range.start.min(end));
                 let most = (until - at).min(buffer.len() as u64) as usize;
                 let count = self.read_into(&mut buffer[..most], at)?;
-                let dropped = self.dropped_by_now()?;
+                let dropped = self.dropped_by_now(&buffer[..count])?;
                 if dropped.contains(&at) {
                     return Ok(Stretch::Missing(at..dropped.end.min(until)));
                 }
@@ -185,9 +252,12 @@ impl Output {
     }
 
     /// The output may have grown since it was opened. What was dropped since then reads as zeros.
-    fn dropped_by_now(&self) -> io::Result<Range<u64>> {
+    fn dropped_by_now(&self, read: &[u8]) -> io::Result<Range<u64>> {
         match (&self.files, self.bound) {
-            (Some(files), Some(bound)) => Ok(bound.dropped(files.size()?)),
+            (Some(Files::Here(files)), Some(bound)) => Ok(bound.dropped(files.size()?)),
+            (Some(Files::Far(far)), Some(bound)) if far.may_be_dropped(read) => {
+                Ok(bound.dropped(far.size_now()?))
+            }
             _ => Ok(0..0),
         }
     }
@@ -210,7 +280,9 @@ impl Output {
 
     fn read_into(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         match &self.files {
-            Some(files) => files.read_at(buffer, at),
+            Some(Files::Here(files)) => files.read_at(buffer, at),
+            Some(Files::Far(far)) => far.read_at(buffer, at),
+            Some(Files::Excerpt(excerpt)) => excerpt.read_at(buffer, at),
             None => Ok(0),
         }
     }
@@ -284,6 +356,12 @@ pub enum Look {
 }
 
 impl Output {
+    /// The text of a range alone.
+    pub(crate) fn rendered(&self, range: Range<u64>, look: Look) -> io::Result<String> {
+        let range = range.start.min(self.size)..range.end.min(self.size);
+        Ok(self.render(None, range, look)?.text)
+    }
+
     fn render(&self, gap: Option<Range<u64>>, range: Range<u64>, look: Look) -> io::Result<Viewed> {
         let mut raw = Vec::new();
         let mut plain = match look {

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use outlive_core::Incarnation;
+use outlive_core::far::HomeId;
 use outlive_sys::file;
 
 fn bytes<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
@@ -16,6 +17,11 @@ pub fn number() -> Result<u16, Error> {
 /// For telling apart jobs with the same id.
 pub fn incarnation() -> Result<Incarnation, Error> {
     Ok(Incarnation::make(u32::from_ne_bytes(bytes()?)))
+}
+
+/// For a home, among all homes of all machines.
+pub fn home() -> Result<HomeId, Error> {
+    Ok(HomeId::from_bits(u128::from_ne_bytes(bytes()?)))
 }
 
 /// For a name that must be unique everywhere.

@@ -24,7 +24,18 @@ pub use attempts::{attempt, ended_attempt};
 pub fn outcome(job: &Job) -> String {
     let Some(outcome) = &job.outcome else {
         return match &job.unreachable {
-            Some(why) => format!("{}: {}", job.state, quote::line(&why.reason)),
+            Some(why) => {
+                let since = why.since.map(|at| format!(" since {at}"));
+                let last = job.last.as_ref().map(|last| last.state);
+                let last = last.filter(|_| since.is_some());
+                format!(
+                    "{}{}: {}{}",
+                    job.state,
+                    since.unwrap_or_default(),
+                    quote::line(&why.reason),
+                    last.map_or_else(String::new, |last| format!("; it was {last}"))
+                )
+            }
             None if job.suspended => format!("{} (suspended)", job.state),
             None => job.state.to_string(),
         };

@@ -5,7 +5,8 @@
 //!
 //! | stream | the courier sends | the far end sends |
 //! |---|---|---|
-//! | [`Opening::Call`] | nothing | one [`Answer`], then `end` |
+//! | [`Opening::Call`] | nothing | one [`Answer`] as data, in as many frames as it needs, then `end` |
+//! | [`Opening::LongCall`] | the [`Call`] as data, then `shut` | the same |
 //! | [`Opening::Control`] | the bytes of the keeper's control protocol | the same; `end` when that keeper is gone |
 //! | [`Opening::Bytes`] | nothing | the bytes of the range, then `end` |
 //! | [`Opening::Journals`] | lines of [`ToJournals`] | lines of [`FromJournals`] |
@@ -85,6 +86,8 @@ impl From<HomeId> for String {
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     Call(Box<Call>),
+    /// A call that is too long for one frame. Its JSON follows as data, then `shut`. The rest is as for `Call`.
+    LongCall,
     /// The control socket of a job's keeper. The far end meets the job first, so that it has a keeper or is over.
     Control {
         job: JobId,
@@ -114,7 +117,8 @@ pub enum FarFile {
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     Hello(Hello),
-    /// Start a job, unless it is there.
+    /// Start a job, unless it is there. If it is there, its journal is followed from now on, as after
+    /// [`ToJournals::Follow`] from its first record. So by rule 3 its records come before the answer.
     Launch(Box<Launch>),
     /// Which of these jobs are there. After the [`Hello`] of this wire, no earlier wire of this place can start one any
     /// more, so "not there" is final.
@@ -301,6 +305,9 @@ pub enum FromJournals {
     Failed { job: JobId, reason: String },
 }
 
+/// The longest [`Call`] and the longest [`Answer`] as JSON.
+pub const MAX_CALL: usize = 32 * 1024 * 1024;
+
 /// The longest line on the stream of journals. A record is never near it.
 pub const MAX_LINE: usize = 1024 * 1024;
 
@@ -313,7 +320,12 @@ mod tests {
     fn the_id_of_a_home_is_hexadecimal() {
         let id = HomeId::from_bits(0xabc);
         assert_eq!(HomeId::parse(id.as_str()), Ok(id));
-        for text in ["", "..", "ABCDEFABCDEFABCDEFABCDEFABCDEFAB", &"0".repeat(33)] {
+        for text in [
+            "",
+            "..",
+            "ABCDEFABCDEFABCDEFABCDEFABCDEFAB",
+            &"0".repeat(33),
+        ] {
             assert_eq!(HomeId::parse(text), Err(BadHomeId));
         }
     }
@@ -328,7 +340,10 @@ mod tests {
             to: None,
         };
         let text = serde_json::to_string(&opening).unwrap();
-        assert_eq!(text, r#"{"bytes":{"job":"1abc","file":"output","from":7,"to":null}}"#);
+        assert_eq!(
+            text,
+            r#"{"bytes":{"job":"1abc","file":"output","from":7,"to":null}}"#
+        );
         assert_eq!(serde_json::from_str::<Opening>(&text).unwrap(), opening);
     }
 
@@ -338,6 +353,9 @@ mod tests {
             removed: Vec::new(),
             set: vec![("TOKEN".into(), "hunter2".into())],
         };
-        assert_eq!(format!("{variables:?}"), r#"FarVariables { set: ["TOKEN"] }"#);
+        assert_eq!(
+            format!("{variables:?}"),
+            r#"FarVariables { set: ["TOKEN"] }"#
+        );
     }
 }

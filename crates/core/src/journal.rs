@@ -31,10 +31,16 @@ pub struct Journal {
 const LAST_SEQ: u64 = 1 << 53;
 
 /// The part of a record that can be read even if a newer version wrote it.
-#[derive(Deserialize)]
-struct Header {
-    v: u32,
-    seq: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Header {
+    pub v: u32,
+    pub seq: u64,
+}
+
+/// The number and the format of a line, if it is a record of this or of a newer version.
+pub fn header(line: &[u8]) -> Option<Header> {
+    let header: Header = serde_json::from_slice(line).ok()?;
+    (header.seq <= LAST_SEQ).then_some(header)
 }
 
 impl Journal {
@@ -60,13 +66,13 @@ impl Journal {
             self.state.apply(&record);
             return;
         }
-        match serde_json::from_slice::<Header>(line) {
+        match header(line) {
             // Its sequence number is in use, so we never reuse it.
-            Ok(header) if header.seq <= LAST_SEQ => {
+            Some(header) => {
                 self.format = self.format.max(header.v);
                 self.state.seq = self.state.seq.max(header.seq);
             }
-            _ => self.damaged += 1,
+            None => self.damaged += 1,
         }
     }
 }

@@ -5,6 +5,7 @@
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
 //!     spec.json journal output output.d index feed control lock told
 //!     feed.err streams   only of a job with split streams
+//!     placed             only of a job at a place
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            while the job is not over: what runs is found without reading what ran
@@ -14,12 +15,16 @@
 //!   locks/<name>         held by the job that has the lock
 //!   queues/<name>/       who is in a queue, in order (see `queue`)
 //!   names/<name>         link to the newest job of that name
+//!   places/<key>/        what is known of a place, and its courier
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
 //!   boot                 since when `live` and `ended` are whole
+//!   home-id              names this home to places and couriers, once and for ever
+//!   near/<home>/<place>  how often the courier of another home has said hello here
 //! ```
 
 mod files;
 
+use crate::far::HomeId;
 use crate::id::JobId;
 use crate::journal::Journal;
 use crate::label::Label;
@@ -114,12 +119,32 @@ impl Home {
         self.root.join("retention")
     }
 
+    /// Names this home for ever, to places and to couriers.
+    pub fn home_id(&self) -> PathBuf {
+        self.root.join("home-id")
+    }
+
+    /// Counts the hellos of a courier, which works for a place of another home: see `places::far` in the client.
+    pub fn near(&self, home: &HomeId, place: &str) -> PathBuf {
+        self.root.join("near").join(home.as_str()).join(place)
+    }
+
     pub fn session(&self, session: &Label) -> PathBuf {
         self.sessions().join(session.file_name())
     }
 
     pub fn name(&self, name: &Label) -> PathBuf {
         self.names().join(name.file_name())
+    }
+
+    /// What is known of places, and their couriers.
+    pub fn places(&self) -> PathBuf {
+        self.root.join("places")
+    }
+
+    /// The directory of the place with this key.
+    pub fn place(&self, key: &str) -> PathBuf {
+        self.places().join(key)
     }
 
     pub fn live_link(&self, id: &JobId) -> PathBuf {
@@ -261,6 +286,16 @@ impl JobDir {
     /// Exists once the jobs that this one was to start after have ended.
     pub fn after_met(&self) -> PathBuf {
         self.path.join("after")
+    }
+
+    /// How the start of a job at a place went.
+    pub fn placed(&self) -> PathBuf {
+        self.path.join("placed")
+    }
+
+    /// The beginning and the end of the output, of a job of a place.
+    pub fn excerpt(&self) -> PathBuf {
+        self.path.join("excerpt")
     }
 
     /// How far the watch has read the output.

@@ -54,7 +54,9 @@ pub enum BadPlace {
     TooLong,
     #[error("a place cannot contain control characters")]
     ControlCharacter,
-    #[error("{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], cmd:COMMAND, and names of your configuration")]
+    #[error(
+        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], cmd:COMMAND, and names of your configuration"
+    )]
     UnknownKind(String),
     #[error("{0:?} is no host for ssh: {1}")]
     BadHost(String, &'static str),
@@ -153,7 +155,9 @@ impl SshHost {
             return Err(bad("a part of it is empty"));
         }
         if text.contains(|letter: char| letter.is_whitespace() || "'\"\\;|&$`".contains(letter)) {
-            return Err(bad("it contains a space, a quote or another character of shells"));
+            return Err(bad(
+                "it contains a space, a quote or another character of shells",
+            ));
         }
         Ok(SshHost {
             user: user.map(str::to_owned),

@@ -191,7 +191,11 @@ fn header(line: &[u8]) -> Option<(u64, Kind, usize)> {
     if words.next().is_some() {
         return None;
     }
-    Some((number(stream)?, Kind::parse(kind)?, number(length)? as usize))
+    Some((
+        number(stream)?,
+        Kind::parse(kind)?,
+        number(length)? as usize,
+    ))
 }
 
 /// A decimal number without sign or leading zeros, so that each frame has one spelling.

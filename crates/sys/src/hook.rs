@@ -64,15 +64,14 @@ pub fn on_this_thread(act: impl Fn(&str, &str) + 'static) {
 fn act(action: &str) {
     use rustix::process::{Signal, getpid, getppid, kill_process};
     assert_ne!(action, "panic", "a test asked for it");
-    let signal = if action == "stop" {
-        Signal::STOP
-    } else {
-        Signal::KILL
-    };
+    if action == "stop" {
+        crate::kernel::own::suspend();
+        return;
+    }
     if action == "kill-both"
         && let Some(parent) = getppid()
     {
-        let _ = kill_process(parent, signal);
+        let _ = kill_process(parent, Signal::KILL);
     }
-    let _ = kill_process(getpid(), signal);
+    let _ = kill_process(getpid(), Signal::KILL);
 }

@@ -3,6 +3,7 @@
 //! If it is missing, the test prints NOT RUN and the reason. If everything must run (`CI=true`), the test fails
 //! instead.
 
+use crate::places::sshd;
 use outlive_sys::process::own;
 use std::process::{Command, Stdio};
 
@@ -15,6 +16,10 @@ pub enum Need {
     Python,
     /// `mkfs.ext4`.
     Ext4Tools,
+    /// A client and a server of SSH.
+    Ssh,
+    /// Root rights, `ip` and SSH: to make hosts with a network of their own.
+    Hosts,
 }
 
 impl Need {
@@ -24,6 +29,8 @@ impl Need {
             Need::Strace => answers("strace"),
             Need::Python => answers("python3"),
             Need::Ext4Tools => answers("mkfs.ext4"),
+            Need::Ssh => answers("ssh") && sshd::program().is_some(),
+            Need::Hosts => Need::Root.is_met() && Need::Ssh.is_met() && answers("ip"),
         }
     }
 
@@ -33,6 +40,10 @@ impl Need {
             Need::Strace => "it needs strace (Debian package strace)",
             Need::Python => "it needs python3 (Debian package python3)",
             Need::Ext4Tools => "it needs mkfs.ext4 (Debian package e2fsprogs)",
+            Need::Hosts => "it needs root, ssh, sshd and ip (Debian package iproute2)",
+            Need::Ssh => {
+                "it needs ssh and sshd (Debian packages openssh-client and openssh-server)"
+            }
         }
     }
 }

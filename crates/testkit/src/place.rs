@@ -1,8 +1,8 @@
 //! Where a job runs, as a test sees it.
 //!
-//! A test asks `outlive` on this machine and looks at what happens at the place. [`Local`] is this machine.
-//! Other places (SSH hosts, containers, clusters) implement the same trait; a test that uses nothing but
-//! [`World`](crate::world::World), its verbs and this trait can be run at all of them.
+//! A test asks `outlive` on this machine and looks at what happens at the place. [`Local`] is this machine, and
+//! [`places`](crate::places) has others. A test that uses nothing but [`World`](crate::world::World), its verbs and this
+//! trait can be run at all of them.
 
 use crate::processes::{self, Process};
 use std::fmt::Debug;
@@ -15,11 +15,11 @@ use std::process::Command;
 ///
 /// Pids and paths are those of the place. They have no meaning on this machine.
 pub trait Place: Debug + Send + Sync {
-    /// The place as `--place` names it.
+    /// The kind of place, as `--place` names it.
     fn name(&self) -> &str;
 
-    /// Changes an `outlive` command so that its jobs run at this place.
-    fn direct(&self, command: &mut Command);
+    /// Changes an `outlive` command so that its jobs run at this place. `scratch` is the directory of the test there.
+    fn direct(&self, command: &mut Command, scratch: &Path);
 
     /// A directory at the place for the files of one test, whose own directory here is `here`.
     fn scratch(&self, here: &Path) -> io::Result<PathBuf>;
@@ -39,8 +39,8 @@ pub trait Place: Debug + Send + Sync {
     /// Sends a signal, if the process still runs; never to a later process with the same pid.
     fn signal(&self, process: Process, signal: i32);
 
-    /// Every running process of the jobs that were started from this home: keepers, leaders and descendants.
-    fn processes(&self, home: &Path) -> Vec<Process>;
+    /// Every running process of the jobs of the test with this directory: keepers, leaders and descendants.
+    fn processes(&self, scratch: &Path) -> Vec<Process>;
 }
 
 /// This machine.
@@ -52,7 +52,7 @@ impl Place for Local {
         "local"
     }
 
-    fn direct(&self, _: &mut Command) {}
+    fn direct(&self, _: &mut Command, _: &Path) {}
 
     fn scratch(&self, here: &Path) -> io::Result<PathBuf> {
         Ok(here.to_owned())
@@ -66,9 +66,7 @@ impl Place for Local {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let draft = path.with_extension("draft");
-        fs::write(&draft, bytes)?;
-        fs::rename(draft, path)
+        write_whole(path, bytes)
     }
 
     fn process(&self, pid: i32) -> Option<Process> {
@@ -79,8 +77,21 @@ impl Place for Local {
         process.signal(signal);
     }
 
-    fn processes(&self, home: &Path) -> Vec<Process> {
-        let pids = processes::of_jobs_in(&home.join("jobs"));
-        pids.into_iter().filter_map(Process::find).collect()
+    /// The scratch directory is the test's own, which holds its home.
+    fn processes(&self, scratch: &Path) -> Vec<Process> {
+        processes_below(&scratch.join("home"))
     }
+}
+
+/// Creates a file on this machine. A reader sees the whole content or no file.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, bytes)?;
+    fs::rename(draft, path)
+}
+
+/// Every running process of the jobs of a home on this machine.
+pub(crate) fn processes_below(home: &Path) -> Vec<Process> {
+    let pids = processes::of_jobs_in(&home.join("jobs"));
+    pids.into_iter().filter_map(Process::find).collect()
 }

@@ -13,6 +13,13 @@ pub const PROGRAMS: &str = "OUTLIVE_TEST_PROGRAMS";
 static OUTLIVE: LazyLock<String> = LazyLock::new(|| path_of("outlive"));
 static KEEPER: LazyLock<String> = LazyLock::new(|| path_of("outlive-keeper"));
 
+static FAR: LazyLock<String> = LazyLock::new(|| path_of("outlive-far"));
+
+/// The path of `outlive-far`.
+pub fn far() -> &'static str {
+    &FAR
+}
+
 /// The path of `outlive`.
 pub fn outlive() -> &'static str {
     &OUTLIVE

@@ -2,7 +2,7 @@
 
 use crate::environment::{give_environment, remove_foreign};
 use crate::place::{Local, Place};
-use crate::processes::{KILL, begin};
+use crate::processes::{KILL, begin, kill, of_jobs_in};
 use crate::programs;
 use crate::ran::{Ran, ids_of, only_job};
 use crate::waiting::until;
@@ -114,7 +114,7 @@ impl World {
             .env("XDG_CONFIG_HOME", self.path("config"))
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
-        self.place.direct(&mut command);
+        self.place.direct(&mut command, &self.scratch);
         if !self.refused.is_empty() {
             filter::refuse(&mut command, &self.refused);
         }
@@ -247,7 +247,7 @@ impl World {
 
     /// Every running process of the jobs of this home: keepers, leaders and descendants.
     pub fn processes(&self) -> Vec<i32> {
-        let processes = self.place.processes(&self.home());
+        let processes = self.place.processes(&self.scratch);
         processes.iter().map(|process| process.pid).collect()
     }
 
@@ -261,8 +261,16 @@ impl World {
 impl Drop for World {
     /// Kills what this test started, and nothing else.
     fn drop(&mut self) {
-        for process in self.place.processes(&self.home()) {
+        // First those that would start others.
+        for courier in self.couriers() {
+            courier.signal(KILL);
+        }
+        for process in self.place.processes(&self.scratch) {
             self.place.signal(process, KILL);
+        }
+        // Jobs in other homes of this test.
+        for pid in of_jobs_in(self.directory.path()) {
+            kill(pid, KILL);
         }
         self.place.remove_scratch(&self.scratch);
     }

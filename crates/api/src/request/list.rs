@@ -25,6 +25,8 @@ pub struct Filter {
     pub older_than: Option<Duration>,
     /// With what running jobs use now.
     pub usage: bool,
+    /// Wait until each place has told how its jobs are, or cannot be reached. Otherwise a place has a moment for that.
+    pub fresh: bool,
 }
 
 impl Default for Filter {
@@ -35,6 +37,7 @@ impl Default for Filter {
             limit: LIST_ENDED,
             older_than: None,
             usage: false,
+            fresh: false,
         }
     }
 }

@@ -83,7 +83,11 @@ pub struct Run {
     /// The command as it is shown, in place of the real one.
     #[serde(default)]
     pub shown_as: Option<String>,
-    /// The directory to run it in; without one, that of this process.
+    /// Where to run it: `local`, an address such as `ssh:HOST`, or the name of a configured place. Without one, here.
+    #[serde(default)]
+    pub place: Option<String>,
+    /// The directory to run it in; without one, that of this process. At another place it is one of that place;
+    /// without one, the configured one, else the login directory.
     #[serde(default)]
     pub cwd: Option<OsText>,
     /// What it reads from.
@@ -180,6 +184,7 @@ impl Run {
             task: None,
             labels: Labels::new(),
             shown_as: None,
+            place: None,
             cwd: None,
             input: Input::Null,
             streams: Streams::Merged,
@@ -253,6 +258,13 @@ impl Run {
             Ok(ready) => self.ready = Some(ready),
             Err(reason) => self.refused = Some(BadSetting::Ready(reason)),
         }
+        self
+    }
+
+    /// Where to run it: an address such as `ssh:HOST`, or the name of a configured place; `local` is here.
+    #[must_use]
+    pub fn place(mut self, place: impl Into<String>) -> Run {
+        self.place = Some(place.into());
         self
     }
 

@@ -16,12 +16,14 @@ pub struct Selector {
     pub task: Option<Label>,
     /// Jobs with all of these labels.
     pub labels: Vec<LabelFilter>,
+    /// Jobs that run at this place, as it was named at their start; `local` is here.
+    pub place: Option<String>,
 }
 
 impl Selector {
     /// Whether this job is selected.
     pub fn admits(&self, job: &Job) -> bool {
-        self.admits_marks(&job.session, &job.task, &job.details.labels)
+        self.admits_marks(&job.session, &job.task, &job.details.labels, &job.place)
     }
 
     /// Whether a job with these marks is selected.
@@ -30,11 +32,14 @@ impl Selector {
         session: &Option<Label>,
         task: &Option<Label>,
         labels: &Labels,
+        place: &str,
     ) -> bool {
         let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
         let mut wanted = self.labels.iter();
+        let asked_place = self.place.as_deref();
         same(&self.session, session)
             && same(&self.task, task)
+            && asked_place.is_none_or(|asked| asked == place)
             && wanted.all(|label| label.admits(labels))
     }
 

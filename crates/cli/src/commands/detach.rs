@@ -27,7 +27,9 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let argv = args.command.into_iter().map(OsText::from).collect();
-    let request = args.options.request(context, Command::Argv(argv))?;
+    let mut request = args.options.request(context, Command::Argv(argv))?;
+    // So that somebody who expects it at a place is told that this verb works only here.
+    request.place = run::place(None);
     let context = &context.speaking_for(request.session.as_ref());
     let (started, log) = detach::detach(&context.outlive, &args.log, request)?;
     let Started { job, notes, .. } = &started;

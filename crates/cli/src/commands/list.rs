@@ -35,6 +35,10 @@ pub struct Args {
     /// Show what running jobs use now: processor time, memory, disk and processes
     #[arg(long)]
     usage: bool,
+    /// Wait until each place has told how its jobs are. Without this, places have 0.3 s to answer, and what is older is
+    /// shown with its age
+    #[arg(long)]
+    fresh: bool,
     #[command(flatten)]
     secrets: Secrets,
 }
@@ -68,6 +72,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         },
         older_than: args.older_than,
         usage: args.usage,
+        fresh: args.fresh,
     };
     let context = &context.with_secrets(&args.secrets);
     let listing = list::list(&context.outlive, &filter)?;

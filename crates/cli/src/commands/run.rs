@@ -15,6 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use crate::sandbox;
 use outlive::api::os_text::OsText;
+use outlive::environment as variables;
 use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
 use outlive::{Chunk, Follow, Job, JobId, Outcome, Stream, missing_line};
@@ -35,6 +36,14 @@ use std::time::{Duration, Instant};
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
+    /// Run the job there: at an SSH host (ssh:[USER@]HOST[:PORT]), at a place of your configuration (its name), or here
+    /// (local) [default: $OUTLIVE_PLACE, else local]
+    ///
+    /// Everything else works as for a job here: `log`, `wait`, `stop`, `attach` and so on. Of your environment only what
+    /// you name with --env goes there. --cwd is a directory of that place [default: its `cwd`, else the login
+    /// directory].
+    #[arg(long, value_name = "PLACE")]
+    place: Option<String>,
     /// Run this string with a shell: bash, or sh if there is no bash
     #[arg(long, value_name = "STRING", conflicts_with = "command")]
     shell: Option<String>,
@@ -102,7 +111,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     };
     let wait_ready = args.wait_ready;
     let hint = args.split_duration();
-    let request = request(context, args.options, args.shell, args.command)?;
+    let place = place(args.place);
+    let mut request = request(context, args.options, args.shell, args.command)?;
+    request.place = place;
     let context = &context.speaking_for(request.session.as_ref());
     let started = run::run(&context.outlive, request)?;
     let Started { job, notes, .. } = &started;
@@ -151,6 +162,13 @@ fn request(
     options.request(context, command)
 }
 
+/// Where to run it, if that is said.
+pub fn place(given: Option<String>) -> Option<String> {
+    let usual = || variables::non_empty(variables::PLACE);
+    let usual = || usual().map(|place| place.to_string_lossy().into_owned());
+    given.or_else(usual).filter(|place| !place.is_empty())
+}
+
 /// Whether the command was not executed, or nobody knows whether it was.
 pub fn is_not_known_to_run(job: &Job) -> bool {
     use Outcome::{Lost, NotStarted};
@@ -197,7 +215,10 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
         timeout,
         ..wait::Wait::default()
     };
-    let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
+    let ids = std::slice::from_ref(&job.id);
+    let waited = wait::wait_saying(&context.outlive, ids, how, &mut |place, why| {
+        context.say_silent(place, why);
+    })?;
     match waited.jobs.first() {
         Some(job) if job.has_ended() => {
             context.noted_if_read(finish(context, job), || waited.receipt.told())?;
@@ -214,7 +235,10 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
         timeout: limit,
         ..wait::Wait::default()
     };
-    let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
+    let ids = std::slice::from_ref(&job.id);
+    let waited = wait::wait_saying(&context.outlive, ids, how, &mut |place, why| {
+        context.say_silent(place, why);
+    })?;
     let Some(job) = waited.jobs.first() else {
         return Ok(Exit::Unknown);
     };

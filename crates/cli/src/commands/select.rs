@@ -18,6 +18,9 @@ pub struct Select {
     /// Select the jobs with this label, or with this value for it; repeatable
     #[arg(long, value_name = "K[=V]", value_parser = LabelFilter::parse)]
     label: Vec<LabelFilter>,
+    /// Select the jobs of this place, as it was named at their start; `local` is here
+    #[arg(long, value_name = "PLACE")]
+    place: Option<String>,
 }
 
 impl Select {
@@ -27,16 +30,19 @@ impl Select {
             session: label("the session", self.session.as_deref())?,
             task: label("the task", self.task.as_deref())?,
             labels: self.label,
+            place: self.place,
         })
     }
 
     fn is_given(&self) -> bool {
-        self.session.is_some() || self.task.is_some() || !self.label.is_empty()
+        let marks = self.session.is_some() || self.task.is_some() || !self.label.is_empty();
+        marks || self.place.is_some()
     }
 
     /// The jobs with these ids or names, or those that run and are selected. `None` if neither was given.
     pub fn jobs(self, context: &Context, ids: &[String]) -> Result<Option<Vec<JobId>>, Failure> {
-        const BOTH: &str = "give jobs, or select them with --session, --task and --label, not both";
+        const BOTH: &str =
+            "give jobs, or select them with --session, --task, --label and --place, not both";
         match (self.is_given(), ids) {
             (true, []) => {
                 let select = self.selector()?;
@@ -55,7 +61,7 @@ pub struct SelectOrAll {
     #[command(flatten)]
     select: Select,
     /// Select all running jobs, of every session
-    #[arg(long, conflicts_with_all = ["session", "task", "label"])]
+    #[arg(long, conflicts_with_all = ["session", "task", "label", "place"])]
     all: bool,
 }
 
@@ -76,7 +82,7 @@ impl SelectOrAll {
     /// The jobs with these ids or names, or those that are selected.
     pub fn jobs(self, context: &Context, ids: &[String]) -> Result<Found, Failure> {
         const NEITHER: &str =
-            "name the jobs, or select them with --session, --task, --label or --all";
+            "name the jobs, or select them with --session, --task, --label, --place or --all";
         const BOTH: &str = "give jobs or --all, not both";
         if self.all {
             return match ids {

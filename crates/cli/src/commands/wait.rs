@@ -80,21 +80,20 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say("outlive: there is no running job to wait for");
     }
     let until = if args.any { Until::Any } else { Until::All };
-    let waited = wait::wait(
-        &context.outlive,
-        &ids,
-        wait::Wait {
-            what: match args.what {
-                For::End => WaitFor::End,
-                For::Ready => WaitFor::Ready,
-                For::Match => WaitFor::Match,
-                For::Quiet => WaitFor::Quiet,
-                For::Input => WaitFor::Input,
-            },
-            until,
-            timeout: args.timeout,
+    let how = wait::Wait {
+        what: match args.what {
+            For::End => WaitFor::End,
+            For::Ready => WaitFor::Ready,
+            For::Match => WaitFor::Match,
+            For::Quiet => WaitFor::Quiet,
+            For::Input => WaitFor::Input,
         },
-    )?;
+        until,
+        timeout: args.timeout,
+    };
+    let waited = wait::wait_saying(&context.outlive, &ids, how, &mut |place, why| {
+        context.say_silent(place, why);
+    })?;
     let printed = match (args.tail, waited.events.as_slice()) {
         (Some(size), events) => print_tails(context, &waited.jobs, events, size),
         (None, []) => print(context, &waited.jobs),

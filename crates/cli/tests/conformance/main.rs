@@ -4,25 +4,38 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use outlive_testkit::conformance::{Case, cases};
+use outlive_testkit::needs::{Need, are_met};
 use outlive_testkit::place::{Local, Place};
+use outlive_testkit::places::{CmdSh, Ssh};
 use outlive_testkit::world::World;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let places: [Arc<dyn Place>; 1] = [Arc::new(Local)];
     let mut trials = Vec::new();
-    for place in places {
-        trials.extend(cases().into_iter().map(|case| trial(&place, case)));
+    for (place, needs) in places() {
+        trials.extend(cases().into_iter().map(|case| trial(&place, needs, case)));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn trial(place: &Arc<dyn Place>, case: Case) -> Trial {
+/// Every place, and what this machine needs for it.
+fn places() -> [(Arc<dyn Place>, &'static [Need]); 3] {
+    [
+        (Arc::new(Local), &[]),
+        (Arc::new(CmdSh::default()), &[]),
+        (Arc::new(Ssh::default()), &[Need::Ssh]),
+    ]
+}
+
+fn trial(place: &Arc<dyn Place>, needs: &'static [Need], case: Case) -> Trial {
     let place = place.clone();
     let name = format!("{}::{}", place.name(), case.name);
-    Trial::test(name, move || run(place, case))
+    Trial::test(name, move || match are_met(needs) {
+        true => run(place, case),
+        false => Ok(()),
+    })
 }
 
 fn run(place: Arc<dyn Place>, case: Case) -> Result<(), Failed> {

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 27] = [
+const VERBS: [&str; 34] = [
     "run",
     "adopt",
     "list",
@@ -24,6 +24,13 @@ const VERBS: [&str; 27] = [
     "session",
     "session end",
     "prune",
+    "place",
+    "place add",
+    "place list",
+    "place check",
+    "place connect",
+    "place remove",
+    "place clean",
     "detach",
     "doorbell",
     "doorbell test",

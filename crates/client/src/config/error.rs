@@ -2,6 +2,7 @@
 
 use outlive_api::request::BadVariablePattern;
 use outlive_core::label::BadLabel;
+use outlive_core::place::BadPlace;
 use outlive_core::units::BadUnit;
 use std::io;
 use std::path::PathBuf;
@@ -147,4 +148,33 @@ pub enum ValueError {
     /// The command is empty or contains a NUL byte.
     #[error("the command is empty or contains a NUL byte; write the command that `sh -c` runs")]
     NoCommand,
+    /// The text cannot be the name of a place.
+    #[error("{0:?} cannot be the name of a place; use letters, digits, - and _")]
+    NotPlaceName(String),
+    /// The name is that of this machine.
+    #[error("\"local\" is this machine; choose another name")]
+    LocalPlace,
+    /// The text is not the address of a place.
+    #[error("{0:?} is not an address; write \"ssh:HOST\" or \"cmd:COMMAND\"")]
+    NotAddress(String),
+    /// The words of a command cannot be told apart.
+    #[error("a quote is not closed")]
+    OpenQuote,
+    /// The text is no address of a known kind.
+    #[error(transparent)]
+    Place(BadPlace),
+    /// A place is to be reached through another one.
+    #[error(
+        "places are not reached through others yet; for ssh, name the host to go through with ProxyJump in ~/.ssh/config"
+    )]
+    NotThrough,
+    /// The text cannot be a directory at a place.
+    #[error("{0:?} is not a directory that is meant there; begin with / or ~/")]
+    NotFarDirectory(PathBuf),
+    // The value is not shown: it may be a secret.
+    /// A variable cannot be set like this.
+    #[error(
+        "the variable {0:?} cannot be set: its name is empty or contains =, or there is a NUL byte"
+    )]
+    BadVariable(String),
 }

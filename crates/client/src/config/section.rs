@@ -67,6 +67,54 @@ impl<'a> Section<'a> {
             .collect()
     }
 
+    /// `[key.NAME]`, each with its name, which `check` may refuse.
+    pub fn tables(
+        &mut self,
+        key: &'static str,
+        check: impl Fn(&str) -> Result<(), ValueError>,
+    ) -> Result<Vec<(String, Section<'a>)>, BadConfig> {
+        let Some(named) = self.section(key)? else {
+            return Ok(Vec::new());
+        };
+        let mut tables = Vec::new();
+        for (name, table) in named.left.iter() {
+            let (at, name) = (name.span().start, name.get_ref());
+            check(name).map_err(|why| named.wrong_at(at, name, why))?;
+            let table_at = table.span();
+            let inner = match table.get_ref() {
+                DeValue::Table(_) => named.inner("NAME", table_at, table.get_ref().clone())?,
+                other => {
+                    let (key, found) = ("place.NAME", self::name(other));
+                    return Err(named.wrong_at(at, name, ValueError::NotTable { key, found }));
+                }
+            };
+            let prefix = format!("{}{name}.", named.prefix);
+            tables.push((name.to_string(), Section { prefix, ..inner }));
+        }
+        Ok(tables)
+    }
+
+    /// All keys of this table with their texts, each of which `check` may refuse.
+    pub fn pairs(
+        self,
+        check: impl Fn(&str, &str) -> Result<(), ValueError>,
+    ) -> Result<Vec<(String, String)>, BadConfig> {
+        let mut pairs = Vec::new();
+        for (key, value) in self.left.iter() {
+            let at = value.span().start;
+            let text = match value.get_ref() {
+                DeValue::String(text) => text,
+                other => {
+                    let why = ValueError::NotText(name(other));
+                    return Err(self.wrong_at(at, key.get_ref(), why));
+                }
+            };
+            check(key.get_ref(), text).map_err(|why| self.wrong_at(at, key.get_ref(), why))?;
+            pairs.push((key.get_ref().to_string(), text.to_string()));
+        }
+        Ok(pairs)
+    }
+
     fn inner(
         &self,
         key: &'static str,
@@ -192,6 +240,15 @@ impl<'a> Section<'a> {
         key: &'static str,
         read: impl Fn(&str) -> Result<T, ValueError>,
     ) -> Result<Vec<T>, BadConfig> {
+        Ok(self.texts_if_given(key, read)?.unwrap_or_default())
+    }
+
+    /// The same; `None` if the key is not there.
+    pub fn texts_if_given<T>(
+        &mut self,
+        key: &'static str,
+        read: impl Fn(&str) -> Result<T, ValueError>,
+    ) -> Result<Option<Vec<T>>, BadConfig> {
         let one = |value: &DeValue<'_>| match value {
             DeValue::String(text) => read(text),
             other => Err(ValueError::NotText(name(other))),
@@ -200,7 +257,7 @@ impl<'a> Section<'a> {
             DeValue::Array(items) => items.iter().map(|item| one(item.get_ref())).collect(),
             other => one(other).map(|one| vec![one]),
         };
-        Ok(self.value(key, read)?.unwrap_or_default())
+        self.value(key, read)
     }
 
     /// Parses the text of a key with `read`.

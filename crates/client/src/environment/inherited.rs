@@ -13,6 +13,8 @@
 use super::credentials::is_credential;
 use crate::config::{self, Config, Kind, Secret, Withhold};
 use outlive_api::request::{Environment, EnvironmentSource};
+use outlive_core::far::FarVariables;
+use outlive_core::os_text::OsText;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -60,15 +62,54 @@ const FOR_DESKTOPS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"];
 pub struct JobVariables {
     removed: Vec<OsString>,
     set: Vec<(OsString, OsString)>,
+    base: Base,
+}
+
+/// What the variables change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Base {
+    /// The environment of this process.
+    #[default]
+    Caller,
+    /// That of the far end at a place, which is not known here.
+    Place,
 }
 
 impl JobVariables {
+    /// These are removed, and then these are set.
+    pub fn changing(removed: Vec<OsString>, set: Vec<(OsString, OsString)>) -> JobVariables {
+        JobVariables {
+            removed,
+            set,
+            base: Base::Caller,
+        }
+    }
+
     /// Nothing is removed, and these are set.
     #[cfg(test)]
     pub fn setting(set: Vec<(OsString, OsString)>) -> JobVariables {
         JobVariables {
-            removed: Vec::new(),
             set,
+            ..JobVariables::default()
+        }
+    }
+
+    /// For a job at a place: what is not set here is inherited from the far end, and is not known.
+    pub fn at_place(set: Vec<(OsString, OsString)>) -> JobVariables {
+        JobVariables {
+            set,
+            base: Base::Place,
+            ..JobVariables::default()
+        }
+    }
+
+    /// As they travel to a place.
+    pub fn to_far(&self) -> FarVariables {
+        let text = |text: &OsString| OsText::from(text.clone());
+        let set = self.set.iter();
+        FarVariables {
+            removed: self.removed.iter().map(text).collect(),
+            set: set.map(|(name, value)| (text(name), text(value))).collect(),
         }
     }
 
@@ -82,12 +123,13 @@ impl JobVariables {
         self.set.iter().any(|(set, _)| set == name)
     }
 
-    /// The value that the job gets.
+    /// The value that the job gets, as far as it is known here.
     pub fn get(&self, name: &str) -> Option<OsString> {
         let set = self.set.iter().rev().find(|(set, _)| set == name);
         match set {
             Some((_, value)) => Some(value.clone()),
             None if self.removed.iter().any(|removed| removed == name) => None,
+            None if self.base == Base::Place => None,
             None => env::var_os(name),
         }
     }
@@ -132,8 +174,8 @@ fn select(
         (Withhold::Never, _) | (Withhold::FromHarness, EnvironmentSource::Caller) => false,
     };
     let mut variables = JobVariables {
-        removed: Vec::new(),
         set,
+        ..JobVariables::default()
     };
     let mut withheld = Vec::new();
     for name in names {

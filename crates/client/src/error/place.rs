@@ -4,6 +4,7 @@ use crate::places::Unreached;
 use outlive_api::failure::ErrorCode;
 use outlive_core::JobId;
 use outlive_core::place::BadPlace;
+use std::path::PathBuf;
 
 /// Why a place could not be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -16,8 +17,16 @@ pub enum PlaceError {
     #[error("no place {0:?} is configured")]
     NoSuch(String),
     /// The place was not reached, and nothing was sent or started.
-    #[error("{place} was not reached: {why}")]
+    #[error("{place} was not reached: {why}; nothing was sent")]
     Unreached {
+        /// The place.
+        place: String,
+        /// Why it was not reached.
+        why: Unreached,
+    },
+    /// The connection was lost after a request was sent.
+    #[error("{place} was not reached again: {why}; it is not known whether the request arrived")]
+    Unanswered {
         /// The place.
         place: String,
         /// Why it was not reached.
@@ -33,12 +42,60 @@ pub enum PlaceError {
         /// Why it was not reached.
         why: Unreached,
     },
+    /// This machine was named where another one is needed.
+    #[error("\"local\" is this machine; name a place")]
+    Local,
+    /// A name that is to be added is in the configuration.
+    #[error("a place {0:?} is configured already")]
+    Configured(String),
+    /// A setting of a place that is to be added makes no sense.
+    #[error("{what}: {why}")]
+    Setting {
+        /// What was wrong.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The configuration file is written in a way that cannot be changed safely.
+    #[error("cannot change the place {name:?} in {} without touching the rest of it; edit the file", .file.display())]
+    NotEdited {
+        /// The file.
+        file: PathBuf,
+        /// The place.
+        name: String,
+    },
+    /// A place that is to be removed has jobs.
+    #[error(
+        "{place} has jobs: {running} that are not over, and {ended} ended ones whose output is there"
+    )]
+    HasJobs {
+        /// The place.
+        place: String,
+        /// How many are not known to be over.
+        running: usize,
+        /// How many are over.
+        ended: usize,
+    },
+    /// A place that is not reached with ssh is to be logged in to.
+    #[error("{0} is not reached with ssh, so there is nothing to log in to")]
+    NoLogin(String),
+    /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
+    #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
+    OwnHome(PathBuf),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
         /// What was asked for.
         what: &'static str,
         /// The place.
+        place: String,
+    },
+    /// A job is to start after one of another place.
+    #[error("{id} is a job of {place}, and a job can only start after jobs of its own place")]
+    AfterOther {
+        /// The job that it is to start after.
+        id: JobId,
+        /// The place of that job.
         place: String,
     },
     /// The place answered that it cannot do this.
@@ -54,13 +111,46 @@ pub enum PlaceError {
 }
 
 impl PlaceError {
+    /// The request can never succeed, whatever the state of the place.
+    pub(super) fn is_bad_input(&self) -> bool {
+        matches!(
+            self,
+            PlaceError::Bad(_)
+                | PlaceError::NoSuch(_)
+                | PlaceError::Local
+                | PlaceError::Configured(_)
+                | PlaceError::Setting { .. }
+                | PlaceError::NoLogin(_)
+                | PlaceError::OnlyHere { .. }
+                | PlaceError::AfterOther { .. }
+        )
+    }
+
+    /// The place gave an answer that fits another question.
+    pub(crate) fn strange(place: &str) -> PlaceError {
+        PlaceError::Refused {
+            place: place.to_owned(),
+            code: ErrorCode::Failed.as_str().to_owned(),
+            message: "it answered another question; are both sides of one version?".to_owned(),
+        }
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         match self {
-            PlaceError::Bad(_) | PlaceError::OnlyHere { .. } => ErrorCode::BadInput,
+            PlaceError::Bad(_)
+            | PlaceError::OnlyHere { .. }
+            | PlaceError::AfterOther { .. }
+            | PlaceError::Local
+            | PlaceError::Setting { .. }
+            | PlaceError::OwnHome(_)
+            | PlaceError::NoLogin(_) => ErrorCode::BadInput,
+            PlaceError::Configured(_)
+            | PlaceError::NotEdited { .. }
+            | PlaceError::HasJobs { .. } => ErrorCode::Refused,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
-            PlaceError::Unreached { .. } | PlaceError::PerhapsStarted { .. } => {
-                ErrorCode::Unreachable
-            }
+            PlaceError::Unreached { .. }
+            | PlaceError::Unanswered { .. }
+            | PlaceError::PerhapsStarted { .. } => ErrorCode::Unreachable,
             // A code that only a later release has.
             PlaceError::Refused { code, .. } => {
                 let mut known = ErrorCode::ALL.iter().copied();

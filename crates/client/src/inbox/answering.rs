@@ -117,6 +117,8 @@ fn number(kind: EventKind) -> u64 {
         EventKind::LingeringEnded => 9,
         EventKind::Unknown => 10,
         EventKind::Restarted => 11,
+        EventKind::Unreachable => 12,
+        EventKind::Reached => 13,
     }
 }
 

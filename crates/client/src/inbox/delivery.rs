@@ -11,7 +11,7 @@
 
 use super::event::EventId;
 use super::source::Source;
-use super::{AgentReader, Inbox, all_of};
+use super::{AgentReader, Inbox, all_of, outage};
 use crate::agent::{AgentProcess, HandedWith};
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
@@ -34,6 +34,8 @@ pub(super) struct Found {
     pub handed_to: Vec<AgentProcess>,
     /// The jobs that may have more to tell, and the last event that was read of each.
     pub running: Vec<(JobId, u64)>,
+    /// Those of them that run at places, by the names of these.
+    pub places: outage::Running,
     /// How many more events are due.
     pub more: usize,
     /// What could not be read, with a message.

@@ -1,7 +1,7 @@
 //! Reads the sources of an inbox and finds the events that are due.
 
 use super::delivery::Found;
-use super::{DropReason, EventKind, Inbox, Item, Selection, Source};
+use super::{DropReason, EventKind, Inbox, Item, Selection, Source, outage};
 use crate::agent::{Conversation, HandedWith};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
@@ -12,6 +12,7 @@ use crate::inbox::event::for_the_last_time;
 use crate::moment;
 use outlive_core::breaker;
 use outlive_core::event_id::EventId;
+use outlive_core::place::LOCAL;
 use outlive_core::told::{BootMoment, Due, Handed, Note, Told, ToldBy, age};
 use outlive_core::{BootTime, WallTime};
 use std::collections::BTreeMap;
@@ -38,6 +39,12 @@ impl Inbox {
         hooks::reach_consumer(Hook::Looking);
         let mut found = Found::default();
         let mut sources = self.sources(&mut found)?;
+        if self.note_outages(&mut found) {
+            let look_at = found.lapses_at;
+            found = Found::default();
+            found.lapses_at = look_at;
+            sources = self.sources(&mut found)?;
+        }
         self.note_what_was_read(&mut sources, &mut found);
         let when = moment::when()?;
         let mut due = Vec::new();
@@ -113,10 +120,14 @@ impl Inbox {
                     continue;
                 }
             };
-            if let Origin::Job { state, .. } = &source.origin
+            if let Origin::Job { spec, state, .. } = &source.origin
                 && !source.is_final()
             {
                 found.running.push((id.clone(), state.seq));
+                if spec.place != LOCAL && state.end().is_none() {
+                    let jobs = found.places.entry(spec.place.clone()).or_default();
+                    jobs.push(id.clone());
+                }
             }
             if source.is_over(&told) {
                 source.let_go(&self.outlive);
@@ -134,6 +145,16 @@ impl Inbox {
             let _ = fs::remove_dir(&directory);
         }
         Ok(sources)
+    }
+
+    /// Posts what the session is to be told about places. Returns whether there is something new.
+    fn note_outages(&self, found: &mut Found) -> bool {
+        // If this fails, it is done at the next look.
+        let noted = outage::note(&self.outlive, &self.session, &found.places).unwrap_or_default();
+        if let Some(at) = noted.look_at {
+            found.look_again_at(at);
+        }
+        noted.posted
     }
 
     /// Records as told what the agent was handed before and has read since.

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::answering;
+use crate::jobs::away;
 use crate::jobs::presence;
 use crate::moment;
 use outlive_api::event::{Event, EventKind};
@@ -15,9 +16,10 @@ use outlive_core::event::Moment;
 use outlive_core::layout::{self, ReadError};
 use outlive_core::links::{self, Owner};
 use outlive_core::notice::{self, Notice};
+use outlive_core::place::LOCAL;
 use outlive_core::post::Post;
 use outlive_core::told::{self, BootMoment, Durable, Line, Note, Told};
-use outlive_core::{BootId, Incarnation, JobId, Label, Spec, State};
+use outlive_core::{BootId, Incarnation, JobDir, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -223,7 +225,7 @@ impl Source {
         Event {
             event: self.event(item.seq),
             kind: item.kind,
-            job: self.id.clone(),
+            job: self.job(item),
             session: self.session().cloned(),
             task: self.task().cloned(),
             labels: self.labels(),
@@ -233,6 +235,20 @@ impl Source {
             data: text::data(self, item),
             text: text::text(outlive, self, item),
         }
+    }
+
+    /// The job that an event belongs to. One about a place belongs to the first job that ran there.
+    fn job(&self, item: &Item<'_>) -> JobId {
+        let first = match item.what {
+            ItemContent::Post(post)
+                if matches!(post.kind, EventKind::Unreachable | EventKind::Reached) =>
+            {
+                let first = post.data["jobs"][0].as_str();
+                first.and_then(|id| JobId::parse(id).ok())
+            }
+            _ => None,
+        };
+        first.unwrap_or_else(|| self.id.clone())
     }
 
     /// Records the final state of these events, or that an agent has them. When that is so for all events, now and ever, its link
@@ -310,6 +326,14 @@ impl Source {
     /// When something happened.
     pub fn happened(&self, at: Moment) -> BootMoment {
         let boot = match &self.origin {
+            // The clocks of a place are others.
+            Origin::Job { spec, .. } if spec.place != LOCAL => {
+                let dir = JobDir::at(self.told.parent().unwrap_or(&self.told).to_owned());
+                if let Some(arrived) = away::arrived(&dir, spec) {
+                    return arrived;
+                }
+                None
+            }
             Origin::Job { state, .. } => state.boot.clone(),
             Origin::Post(post) => Some(post.boot.clone()),
         };

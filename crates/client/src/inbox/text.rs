@@ -2,6 +2,7 @@
 //! (`outlive_core::quote`), so that no job can pose as us.
 
 mod delegation;
+mod place;
 
 use super::source::{Item, ItemContent, Origin, Source};
 use crate::home::outlive::Outlive;
@@ -10,6 +11,7 @@ use crate::redact::redact;
 use crate::view;
 use crate::words::cut;
 use delegation::delegation;
+use outlive_api::event::EventKind;
 use outlive_api::event_data;
 use outlive_core::event::{Matched, Moment};
 use outlive_core::outcome::End;
@@ -139,7 +141,11 @@ fn beside(key: &str, value: Value) -> Value {
 /// The text of the event.
 pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
     let text = match (item.what, &source.origin) {
-        (ItemContent::Post(post), _) => delegation(post),
+        (ItemContent::Post(post), _) => match post.kind {
+            EventKind::Unreachable => place::unreachable(post, outlive.reader()),
+            EventKind::Reached => place::reached(post, outlive.reader()),
+            _ => delegation(post),
+        },
         (ItemContent::Event(event), Origin::Job { spec, state, .. }) => {
             event_text(outlive, spec, state, event, item.at)
         }
@@ -292,7 +298,7 @@ fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
 
 /// The output, or its beginning and its end in whole lines, with a heading; empty if there is none.
 fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
-    let Ok(output) = Output::open(outlive, spec, state) else {
+    let Some(output) = Output::glimpse(outlive, spec, state) else {
         return String::new();
     };
     let read = |range: Range<u64>| {
@@ -300,7 +306,7 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
             budget: 16 * MAX_EXCERPT_CHARS,
             ..view::Options::default()
         });
-        output.text(&spec.id, range, look).ok().map(|log| log.text)
+        output.rendered(range, look).ok()
     };
     // Escape sequences take space too, and a character has up to four bytes.
     let from = output.size.saturating_sub(8 * MAX_EXCERPT_CHARS as u64);

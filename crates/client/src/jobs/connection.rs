@@ -41,6 +41,19 @@ impl Connection {
         }))
     }
 
+    /// A connection that the courier of a place has opened.
+    pub fn through(stream: Stream) -> Connection {
+        Connection {
+            stream,
+            input: Vec::new(),
+        }
+    }
+
+    /// The connection as it is, for a caller that passes on what others say. Nothing was read from it yet.
+    pub fn into_stream(self) -> Stream {
+        self.stream
+    }
+
     /// Sends a request without waiting for the answer.
     pub fn send(&self, request: &Request) -> Result<(), Error> {
         let mut line = serde_json::to_vec(request).map_err(|error| Error::Io {

@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::home::outlive::Outlive;
+use crate::jobs::away::{self, FarSight, bells};
 use crate::jobs::details;
 use crate::jobs::waiting::{waiting_for, without_strangers};
 use crate::jobs::whereabouts::{self, Elsewhere};
@@ -11,10 +12,11 @@ use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, JobState, 
 use outlive_api::limits::JobLimits;
 use outlive_core::adopted::AdoptedProcess;
 use outlive_core::control::InputKind;
-use outlive_core::doorbell::{self, Doorbell, RingState};
+use outlive_core::doorbell::{Doorbell, RingState};
 use outlive_core::event::Moment;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::Outcome;
+use outlive_core::place::LOCAL;
 use outlive_core::state::Tail;
 use outlive_core::{Input, JobDir, Millis, Phase, Spec, State, output};
 use outlive_sys::process;
@@ -28,6 +30,8 @@ pub(crate) enum Sight {
     Silent,
     /// Another host keeps it.
     Elsewhere(Elsewhere),
+    /// A place keeps it.
+    Far(FarSight),
 }
 
 /// What a keeper sees of its job.
@@ -52,20 +56,27 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
     let dir = &outlive.job_dir(&spec.id);
     let started = state.started();
     let end = state.end();
-    let waiting_for = waiting_for(dir, spec, state);
+    let is_far = spec.place != LOCAL;
+    let waiting_for = match is_far {
+        // Queues and locks of this home are others.
+        true => None,
+        false => waiting_for(dir, spec, state),
+    };
     let output = output(dir, spec, state);
-    let known = match waiting_for {
-        Some(_) => JobState::Waiting,
-        None => state.phase.job_state(),
+    let known = match &sight {
+        Sight::Far(FarSight::Seen(job)) if job.state == JobState::Waiting => JobState::Waiting,
+        _ if waiting_for.is_some() => JobState::Waiting,
+        _ => state.phase.job_state(),
     };
     let keeper_silent = matches!(sight, Sight::Silent);
-    let (seen, there) = match sight {
-        Sight::Clear(seen) => (Some(seen), None),
-        Sight::Silent => (None, None),
-        // An end is in the record and does not change.
-        Sight::Elsewhere(there) => (None, Some(there).filter(|_| end.is_none())),
+    let (seen, far) = match &sight {
+        Sight::Clear(seen) => (Some(*seen), None),
+        Sight::Silent | Sight::Elsewhere(_) => (None, None),
+        Sight::Far(far) => (far.keeper_view(), Some(far.clone())),
     };
-    Job {
+    // An end is in the record and does not change.
+    let there = unreachable(sight).filter(|_| end.is_none());
+    let job = Job {
         id: spec.id.clone(),
         name: spec.name.clone(),
         session: spec.session.clone(),
@@ -113,7 +124,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         doorbells: spec
             .doorbells
             .iter()
-            .filter_map(|bell| doorbell_status(state, bell))
+            .filter_map(|bell| doorbell_status(dir, spec, state, bell))
             .collect(),
         limits: limits(spec, state),
         usage: end.and_then(|end| end.usage),
@@ -121,14 +132,34 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
             state: known,
             output_bytes: output.bytes,
         }),
-        unreachable: there.map(|there| Unreachable {
-            host: there.host,
-            reason: there.reason,
-        }),
+        heard_at: None,
+        unreachable: there,
         adopted: spec.adopted.as_ref().map(|job| job.as_found.clone()),
         output,
         keeper_silent,
-        suspended: is_suspended(state),
+        suspended: !is_far && is_suspended(state),
+    };
+    match far {
+        Some(far) => away::complete(job, state, far),
+        None => job,
+    }
+}
+
+/// Why the job cannot be reached, if so.
+fn unreachable(sight: Sight) -> Option<Unreachable> {
+    match sight {
+        Sight::Clear(_) | Sight::Silent => None,
+        Sight::Elsewhere(there) => Some(Unreachable {
+            host: there.host,
+            reason: there.reason,
+            since: None,
+        }),
+        Sight::Far(FarSight::Unreached(unheard)) => Some(Unreachable {
+            host: unheard.place,
+            reason: unheard.reason,
+            since: unheard.since,
+        }),
+        Sight::Far(FarSight::Seen(_) | FarSight::NotAsked(_)) => None,
     }
 }
 
@@ -225,8 +256,13 @@ fn limits(spec: &Spec, state: &State) -> Option<JobLimits> {
     })
 }
 
-fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {
-    let (rang, failure) = match doorbell::standing(state, bell, clock::boot())? {
+fn doorbell_status(
+    dir: &JobDir,
+    spec: &Spec,
+    state: &State,
+    bell: &Doorbell,
+) -> Option<DoorbellStatus> {
+    let (rang, failure) = match bells::standing(dir, spec, state, bell)? {
         RingState::Rung => (DoorbellState::Rung, None),
         RingState::Waiting { failure, .. } => (DoorbellState::Waiting, failure),
         RingState::GivenUp { failure } => (DoorbellState::GivenUp, Some(failure)),

@@ -20,6 +20,7 @@
 
 pub(crate) mod adoptable;
 pub(crate) mod attempts;
+pub(crate) mod away;
 pub(crate) mod changing;
 pub(crate) mod connection;
 pub(crate) mod crew;

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  the journal says it is over ────────────────────────► Over
+//!  it is a job of a place ─────────────────────────────► Away: left to the keepers there
 //!  it runs on another host ────────────────────────────► Elsewhere: left alone
 //!  its lock is held ───────────────────────────────────► Kept
 //!  nobody holds the lock: take it, read again, then
@@ -14,6 +15,7 @@
 //! too.
 
 mod asking;
+mod far;
 mod recovery;
 mod usurped;
 
@@ -21,8 +23,10 @@ use crate::clock;
 use crate::environment;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
+use crate::jobs::away::{self, Away, Kept};
 use crate::jobs::connection::{Connection, PATIENCE};
 use crate::jobs::whereabouts::{self, Elsewhere, Whereabouts};
+use outlive_core::place::LOCAL;
 use outlive_core::{JobDir, JobId, ProcRef, State, ending, layout, named};
 use outlive_sys::lock::{self, LockResult};
 use outlive_sys::{capture, process, tree};
@@ -34,6 +38,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use asking::{LookResult, PendingLook, answer, ask, look};
+pub use far::sent_before;
 pub use recovery::abandon;
 pub use usurped::{is_of_keeper, take_back};
 
@@ -46,6 +51,8 @@ pub enum Presence {
     Over,
     /// It may have a keeper on another host. From this host, only the job's files can be read.
     Elsewhere(Elsewhere),
+    /// It is a job of a place, which is reached through its courier. What is here is a replica of its journal.
+    Away(Away),
 }
 
 /// A few tries are enough: after each, the job has a live keeper or is over, unless something kills
@@ -72,6 +79,11 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
                 let _ = clear_up(outlive, id, &state);
             }
             return Ok((Presence::Over, state));
+        }
+        match away::find(outlive, &job, id)? {
+            Kept::Here => {}
+            Kept::Away(away) => return Ok((Presence::Away(away), state)),
+            Kept::Settled => continue,
         }
         // Find this out before we take the lock here: a held lock tells that a job in another namespace
         // is alive.
@@ -137,6 +149,9 @@ fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
         return Ok(());
     }
     let spec = job.read_spec().ok();
+    if spec.as_ref().is_some_and(|spec| spec.place != LOCAL) {
+        return away::retire(&job, spec.as_ref());
+    }
     if let Some(at) = state.ended_at() {
         ending::note(&job, spec.as_ref(), at.wall)?;
     }
@@ -172,6 +187,12 @@ pub fn reach_within(
                     reason: there.reason,
                     host: there.host,
                 });
+            }
+            Presence::Away(away) => {
+                if let Some(connection) = far::connect(outlive, &away, id, patience)? {
+                    return Ok(Some(connection));
+                }
+                continue;
             }
             Presence::Kept => {}
         }

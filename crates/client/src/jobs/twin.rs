@@ -27,10 +27,10 @@ pub struct Alone {
     _lock: File,
 }
 
-/// Looks for a running job with this command, directory and session.
+/// Looks for a running job with this command, place, directory and session.
 pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
     let session = spec.session.as_ref().map(Label::as_str);
-    let key = (session, &spec.command, spec.cwd.as_os_str());
+    let key = (session, &spec.place, &spec.command, spec.cwd.as_os_str());
     let alone = Alone::take(outlive, "starting", &key)?;
     for id in outlive.live_ids()? {
         // A job that cannot be read, or is being removed, does not count.
@@ -50,6 +50,7 @@ fn same(one: &Spec, other: &Spec) -> bool {
     let key = |spec: &Spec| {
         (
             spec.session.clone(),
+            spec.place.clone(),
             spec.command.clone(),
             spec.argv.clone(),
             spec.cwd.clone(),

@@ -123,10 +123,19 @@ fn with_own(variables: &JobVariables, job: &JobDir, id: &JobId) -> JobVariables 
 
 /// Reaps what has ended, so that a long-lived embedder collects no zombies. As a rule, what was started has
 /// forked the keepers and ended.
-fn remember(started: Child) {
+pub(crate) fn remember(started: Child) {
     if let Ok(mut all) = STARTED.lock() {
         all.push(started);
         all.retain_mut(|one| matches!(one.try_wait(), Ok(None)));
+    }
+}
+
+/// Waits for everything that was started and has forked its keepers, which it does at once. For a process that lives
+/// long and starts little.
+pub fn reap() {
+    let started = STARTED.lock().map(|mut all| std::mem::take(&mut *all));
+    for mut one in started.unwrap_or_default() {
+        let _ = one.wait();
     }
 }
 

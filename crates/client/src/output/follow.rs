@@ -4,11 +4,11 @@ use super::{Output, Piece, Seen};
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::jobs::connection::Connection;
+use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
-use outlive_core::control::Request;
+use outlive_core::control::{Reply, Request};
 use outlive_core::{BootTime, JobId, Spec, State, Stream};
 use outlive_sys::poll::{self, Interest};
 use std::collections::VecDeque;
@@ -22,6 +22,8 @@ pub struct Follow<'a> {
     outlive: &'a Outlive,
     spec: Spec,
     position: u64,
+    /// The size of the output, as a keeper told it last. It saves a place a question.
+    size: Option<u64>,
     seen: Seen,
     /// What was read and not returned yet.
     ready: VecDeque<Chunk>,
@@ -103,6 +105,7 @@ impl<'a> Follow<'a> {
             outlive,
             spec: outlive.read_spec(id)?,
             position: from,
+            size: None,
             seen: Seen::Whole,
             ready: VecDeque::new(),
             deadline: None,
@@ -160,12 +163,13 @@ impl<'a> Follow<'a> {
                     sleep_until(until.map_or(look, |until| until.min(look)))?;
                     until.is_none_or(|until| clock::boot() < until)
                 }
-                Presence::Kept | Presence::Over => match self.arm(&state)? {
+                Presence::Kept | Presence::Over | Presence::Away(_) => match self.arm(&state)? {
                     Some(mut connection) => {
                         let has_news = wait_until(&connection, until)?;
                         if has_news {
-                            // The reply itself is not needed: the files tell what is new.
-                            connection.receive(&self.spec.id)?;
+                            // Apart from the size, the files tell what is new.
+                            let answer = connection.receive(&self.spec.id)?;
+                            self.size = told_size(&answer);
                         }
                         has_news
                     }
@@ -184,7 +188,9 @@ impl<'a> Follow<'a> {
         if let Some(chunk) = self.ready.pop_front() {
             return Ok(Some(chunk));
         }
-        let output = Output::open(self.outlive, &self.spec, state)?;
+        // The size that was told counts once, and says nothing if all of that was read: there may be more since.
+        let size = self.size.take().filter(|size| *size > self.position);
+        let output = Output::open_sized(self.outlive, &self.spec, state, size)?;
         let output = output.seen(&self.spec, self.seen)?;
         let path = self.outlive.job_dir(&self.spec.id).output();
         // Where streams change often, pieces are short: then many are read at once.
@@ -225,6 +231,13 @@ impl<'a> Follow<'a> {
             })?;
         }
         Ok(connection)
+    }
+}
+
+fn told_size(answer: &Answer) -> Option<u64> {
+    match answer {
+        Answer::Reply(Reply::News { output, .. }) => Some(*output),
+        _ => None,
     }
 }
 

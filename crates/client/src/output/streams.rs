@@ -62,7 +62,7 @@ impl Output {
         };
         let failed = || Error::io("cannot read", self.dir.streams());
         let apart = Apart {
-            runs: Runs::open(&self.dir).map_err(failed())?,
+            runs: self.runs().map_err(failed())?,
             only,
         };
         // Bytes of an unknown stream are shown with the others, but never as bytes of a stream.

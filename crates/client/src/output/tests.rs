@@ -27,7 +27,7 @@ pub(super) fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> 
     let _ = index.set(Index::parse(&marks));
     Output {
         dir: JobDir::at("/nowhere".into()),
-        files: Some(OutputFiles::of(file, None)),
+        files: Some(Files::Here(OutputFiles::of(file, None))),
         bound: None,
         size: bytes.len() as u64,
         missing,
@@ -122,7 +122,9 @@ fn bytes_dropped_after_opening_are_reported_as_missing() {
     opened.bound = Some(bound);
     let now = before + 5 * bound.stride();
     let dropped = bound.dropped(now);
-    let files = opened.files.as_ref().expect("there");
+    let Some(Files::Here(files)) = &opened.files else {
+        panic!("it is here");
+    };
     let zeros = vec![0; (dropped.end - dropped.start) as usize];
     files.file().set_len(now).expect("grown");
     files

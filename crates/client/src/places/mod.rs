@@ -18,14 +18,22 @@
 //! | `unreached` | why nobody was reached |
 //! | `records` | the files of a place and of a placed job here |
 //! | `dial` | reaching a place through its courier, which is started on demand |
+//! | `contact` | a moment for places to tell what is new, for verbs that never wait for a network |
+//! | `ear` | listening to couriers, one connection for each place |
 //! | `courier` | the process that holds the wire of a place |
 //! | `transport` | the commands that reach a place |
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `far` | the other side: serves calls and streams at the place |
 
+pub mod bootstrap;
+pub(crate) mod contact;
+pub mod courier;
 pub mod dial;
+pub(crate) mod ear;
+pub mod far;
 pub mod records;
 pub mod settings;
+pub mod transport;
 pub mod unreached;
 
 pub use settings::{Place, Settings};

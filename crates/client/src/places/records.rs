@@ -9,9 +9,19 @@
 //! jobs/<id>/placed          how the start went: JSON lines, appended
 //! ```
 
-use outlive_core::WallTime;
+use super::settings::Place;
+use crate::clock;
+use crate::error::Error;
+use crate::home::outlive::{Outlive, make_private};
+use crate::random;
 use outlive_core::far::Instance;
+use outlive_core::layout::{self, NEW};
+use outlive_core::{JobDir, WallTime};
+use outlive_sys::lock::{self, Lock, LockResult};
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// The socket of a courier, in the directory of its place.
 pub const SOCKET: &str = "courier";
@@ -53,4 +63,143 @@ pub enum PlacedStep {
         failure: Option<String>,
         at: WallTime,
     },
+}
+
+/// The directory of a place.
+pub fn directory(outlive: &Outlive, place: &Place) -> PathBuf {
+    outlive.home().place(&place.key())
+}
+
+/// Makes the directory of a place, if needed.
+pub fn make_directory(outlive: &Outlive, place: &Place) -> Result<PathBuf, Error> {
+    outlive.prepare()?;
+    let directory = directory(outlive, place);
+    make_private(&directory)?;
+    Ok(directory)
+}
+
+/// What is known of a place. A file that cannot be read counts as none: the next contact writes it again.
+pub fn read_known(outlive: &Outlive, place: &Place) -> Option<Known> {
+    let bytes = layout::read(&directory(outlive, place).join(KNOWN)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Replaces what is known of a place, in one step. Only the first contact is synced: the rest is said again.
+pub fn write_known(outlive: &Outlive, place: &Place, known: &Known) -> io::Result<()> {
+    let path = directory(outlive, place).join(KNOWN);
+    let token = random::token().map_err(io::Error::other)?;
+    let new = path.with_file_name(format!("{NEW}{token}"));
+    let mut file = layout::make(&new)?;
+    let written = file
+        .write_all(&serde_json::to_vec(known)?)
+        .and_then(|()| match path.exists() {
+            true => Ok(()),
+            false => layout::sync(&file),
+        })
+        .and_then(|()| fs::rename(&new, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+const KNOWN: &str = "known";
+
+/// The file `placed` of a job whose start is not decided, locked. While this exists, the process that starts the job
+/// lives, and no courier concludes from "it is not there" that it never will be.
+#[derive(Debug)]
+pub struct Placing {
+    _lock: Lock,
+}
+
+impl Placing {
+    /// Writes and syncs the first step into the directory of a new job, which need not have its name yet.
+    pub fn begin(job: &JobDir, instance: Instance) -> io::Result<Placing> {
+        let mut file = layout::make(&job.placed())?;
+        let at = clock::wall();
+        file.write_all(&line(&PlacedStep::Asked { instance, at })?)?;
+        layout::sync(&file)?;
+        match lock::take(file)? {
+            LockResult::Acquired(lock) => Ok(Placing { _lock: lock }),
+            LockResult::Held => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}
+
+/// What `placed` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    pub steps: Vec<PlacedStep>,
+}
+
+/// How far a start has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start<'a> {
+    /// The job may be there, or may come to be.
+    Asked,
+    /// The job is there, or was.
+    Answered,
+    NotStarted(&'a str),
+    Lost(&'a str),
+}
+
+impl Placed {
+    /// Reads what is there. An incomplete last line is ignored.
+    pub fn read(job: &JobDir) -> io::Result<Placed> {
+        let bytes = layout::read(&job.placed())?;
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        let complete = lines.filter_map(|line| line.strip_suffix(b"\n"));
+        let steps = complete.filter_map(|line| serde_json::from_slice(line).ok());
+        Ok(Placed {
+            steps: steps.collect(),
+        })
+    }
+
+    /// Where the start was sent; `None` if the file is damaged.
+    pub fn instance(&self) -> Option<&Instance> {
+        self.steps.iter().find_map(|step| match step {
+            PlacedStep::Asked { instance, .. } => Some(instance),
+            _ => None,
+        })
+    }
+
+    /// How the start went. The first decision counts, except that a job that was there can be lost.
+    pub fn start(&self) -> Start<'_> {
+        let mut start = Start::Asked;
+        for step in &self.steps {
+            start = match (&start, step) {
+                (Start::Asked, PlacedStep::Answered { .. }) => Start::Answered,
+                (Start::Asked, PlacedStep::NotStarted { reason, .. }) => Start::NotStarted(reason),
+                (Start::Asked | Start::Answered, PlacedStep::Lost { reason, .. }) => {
+                    Start::Lost(reason)
+                }
+                _ => start,
+            };
+        }
+        start
+    }
+}
+
+/// Appends a step. The caller holds the job's lock.
+pub fn append_placed(job: &JobDir, step: &PlacedStep) -> io::Result<()> {
+    let (bytes, mut file) = layout::read_to_append(&job.placed())?;
+    let mut text = Vec::new();
+    // Whoever wrote the last line was interrupted.
+    if bytes.last().is_some_and(|last| *last != b'\n') {
+        text.push(b'\n');
+    }
+    text.extend(line(step)?);
+    file.write_all(&text)
+}
+
+/// Appends a step and syncs it. The caller holds the job's lock.
+pub fn append_placed_synced(job: &JobDir, step: &PlacedStep) -> io::Result<()> {
+    append_placed(job, step)?;
+    layout::sync(&layout::open(&job.placed())?)
+}
+
+fn line(step: &PlacedStep) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(step)?;
+    line.push(b'\n');
+    Ok(line)
 }

@@ -87,7 +87,7 @@ impl Place {
 const MAX_KEY: usize = 200;
 
 /// FNV-1a: names a directory, and protects nothing.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -26,6 +26,21 @@ pub enum Unreached {
     NoCourier(String),
 }
 
+impl Unreached {
+    /// Whether the next attempt, made at once, may go better.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Unreached::Refused(_) | Unreached::TimedOut | Unreached::NotUnderstood(_) => true,
+            Unreached::NoSuchInstance(_)
+            | Unreached::Stopped(_)
+            | Unreached::Denied(_)
+            | Unreached::NoProgram(_)
+            | Unreached::OtherInstance(_)
+            | Unreached::NoCourier(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Unreached {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

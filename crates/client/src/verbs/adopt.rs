@@ -29,10 +29,10 @@ pub fn adopt(outlive: &Outlive, asked: Adopt) -> Result<Started, Error> {
     let notes = notes(&found.adopted.as_found);
     let id_is_given = asked.id.is_some();
     let spec = spec(outlive, asked, found)?;
-    let mut new = run::claim(outlive, spec, id_is_given)?;
+    let (mut new, lock) = run::claim(outlive, spec, id_is_given)?;
     new.notes = notes;
     let spec = new.spec.clone();
-    let started = run::begin(outlive, new).inspect_err(|_| withdraw(outlive, &spec));
+    let started = run::begin(outlive, new, lock).inspect_err(|_| withdraw(outlive, &spec));
     drop(alone);
     started
 }

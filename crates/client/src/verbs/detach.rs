@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Makes sure that the log can be written, then starts the job.
 pub fn detach(outlive: &Outlive, log: &Path, mut asked: Run) -> Result<(Started, PathBuf), Error> {
+    run::refuse_place(outlive, &asked, "a copy of the output in a file here")?;
     let log = std::path::absolute(log).map_err(Error::io("cannot make sense of", log))?;
     if let Some(directory) = log.parent() {
         fs::create_dir_all(directory).map_err(Error::io("cannot make the directory", directory))?;

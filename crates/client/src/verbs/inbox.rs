@@ -3,9 +3,12 @@
 use crate::clock;
 use crate::error::Error;
 use crate::inbox::{Ack, Delivery, Inbox, Selection, WakeUp};
+use crate::jobs::away::{self, Away};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
+use crate::places::contact;
+use crate::places::ear::Ears;
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
 use outlive_core::told::AgentProcess;
@@ -16,8 +19,14 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Takes the events that are due now, ready to be delivered: see [`Delivery`].
+/// Takes the events that are due now, ready to be delivered: see [`Delivery`]. Places where jobs of the session run have
+/// a moment to tell what is new.
 pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
+    contact::refresh(inbox.outlive(), inbox.session());
+    take_known(inbox, selection)
+}
+
+fn take_known(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     Ok(inbox.claim(selection)?.confirm())
 }
 
@@ -51,6 +60,8 @@ pub struct Waiter<'a> {
     /// Connections to the keepers of the session's running jobs. Each keeper answers when there is news
     /// of its job, and its connection closes when it dies.
     keepers: HashMap<JobId, Connection>,
+    /// The couriers of the places where jobs of the session run.
+    ears: Ears,
     /// How many waits in a row needed a retry after a pause.
     tries: u32,
     receiver: Receiver<'a>,
@@ -77,7 +88,8 @@ enum Reached {
     NotFromHere,
     /// Some jobs have no keeper that accepts connections yet.
     NotYet,
-    /// Some jobs are over by now, and their ends can be taken.
+    /// Some jobs are over by now, and their ends can be taken. Or a courier is listened to from now on, and what came
+    /// before that must be read again.
     SomeAreOver,
 }
 
@@ -88,6 +100,7 @@ impl<'a> Waiter<'a> {
             inbox,
             wake_up: WakeUp::create(inbox.outlive(), inbox.session())?,
             keepers: HashMap::new(),
+            ears: Ears::default(),
             tries: 0,
             receiver: Receiver::Unknown,
             agents: HashMap::new(),
@@ -114,7 +127,7 @@ impl<'a> Waiter<'a> {
     ) -> Result<Delivery, Error> {
         loop {
             self.wake_up.quiet();
-            let delivery = take(self.inbox, selection)?;
+            let delivery = take_known(self.inbox, selection)?;
             let out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
             if !delivery.is_empty() || out_of_time {
                 return Ok(delivery);
@@ -144,7 +157,8 @@ impl<'a> Waiter<'a> {
         let until = [deadline, delivery.lapses_at(), retry]
             .into_iter()
             .flatten();
-        self.sleep(until.min())
+        let until = until.chain(self.ears.wake_at());
+        self.sleep(until.min(), delivery.running())
     }
 
     /// When to retry, if no notification will come.
@@ -164,16 +178,25 @@ impl<'a> Waiter<'a> {
         self.keepers
             .retain(|id, _| running.iter().any(|(running, _)| running == id));
         let mut reached = Reached::All;
+        let mut places = Vec::new();
         let most = descriptors::budget(running.len()).connections;
         for (id, seq) in running {
             if self.keepers.contains_key(id) {
+                continue;
+            }
+            let found = self.reach(id);
+            if let Ok((Presence::Away(away), _)) = &found {
+                if self.listen(away)? {
+                    reached = Reached::SomeAreOver;
+                }
+                places.push(away.place.clone());
                 continue;
             }
             if self.keepers.len() >= most {
                 let jobs = running.len();
                 return Err(Error::TooFewFiles { jobs, most });
             }
-            match self.reach(id) {
+            match found {
                 Ok((_, Some(connection))) => {
                     let (seq, output) = (*seq, None);
                     connection.send(&Request::News { seq, output })?;
@@ -186,10 +209,20 @@ impl<'a> Waiter<'a> {
                     reached = reached.max(Reached::NotFromHere);
                 }
                 // If one job cannot be reached, the events of the others are still delivered.
-                Ok((Presence::Kept, None)) | Err(_) => reached = reached.max(Reached::NotYet),
+                Ok((Presence::Kept | Presence::Away(_), None)) | Err(_) => {
+                    reached = reached.max(Reached::NotYet);
+                }
             }
         }
+        self.ears
+            .retain(|place| places.iter().any(|wanted| wanted == place));
         Ok(reached)
+    }
+
+    /// Listens to the courier of a place. Returns whether it did not before.
+    fn listen(&mut self, away: &Away) -> Result<bool, Error> {
+        let outlive = self.inbox.outlive();
+        Ok(self.ears.listen(outlive, away::resolve(outlive, away)?))
     }
 
     /// Notices the ends of these agents. Without pidfds they have to be looked for.
@@ -218,7 +251,7 @@ impl<'a> Waiter<'a> {
         let outlive = self.inbox.outlive();
         let (presence, _) = presence::meet(outlive, id)?;
         Ok(match presence {
-            Presence::Over | Presence::Elsewhere(_) => (presence, None),
+            Presence::Over | Presence::Elsewhere(_) | Presence::Away(_) => (presence, None),
             Presence::Kept => (
                 presence,
                 Connection::open(&outlive.job_dir(id), CONNECTING)?,
@@ -227,7 +260,13 @@ impl<'a> Waiter<'a> {
     }
 
     /// Sleeps until the bell rings or a keeper says something, which needs to be asked again then.
-    fn sleep(&mut self, until: Option<BootTime>) -> Result<(), Error> {
+    fn sleep(&mut self, until: Option<BootTime>, running: &[(JobId, u64)]) -> Result<(), Error> {
+        while !self.slept(until, running)? {}
+        Ok(())
+    }
+
+    /// Sleeps once. Returns whether something may have changed for this session.
+    fn slept(&mut self, until: Option<BootTime>, running: &[(JobId, u64)]) -> Result<bool, Error> {
         let limit = until.map(|at| at.since(clock::boot()));
         let (ids, mut on): (Vec<JobId>, Vec<_>) = self
             .keepers
@@ -238,19 +277,41 @@ impl<'a> Waiter<'a> {
         on.extend(agents.map(|bell| (bell, Interest::Readable)));
         let wake_up = on.len();
         on.push((self.wake_up.as_fd(), Interest::Readable));
+        let couriers: Vec<String> = self
+            .ears
+            .descriptors()
+            .map(|(name, fd)| {
+                on.push((fd, Interest::Readable));
+                name.to_owned()
+            })
+            .collect();
         if let Receiver::At(fd) = self.receiver {
             on.push((fd, Interest::HangUp));
         }
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the inbox"))?;
         drop(on);
-        if ready.get(wake_up + 1) == Some(&true) {
+        let (others, told) = ready.split_at(wake_up + 1);
+        if told.get(couriers.len()) == Some(&true) {
             self.receiver = Receiver::Gone;
         }
-        for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
+        let told = couriers.iter().zip(told).filter(|(_, told)| **told);
+        let told: Vec<&String> = told.map(|(name, _)| name).collect();
+        let is_only_courier = !told.is_empty() && !others.contains(&true);
+        let mut concerns = false;
+        let outlive = self.inbox.outlive();
+        for name in told {
+            let heard = self.ears.hear(outlive, name);
+            concerns |= running.iter().any(|(id, _)| heard.concerns(id));
+        }
+        concerns |= !self.ears.wake(outlive).is_empty();
+        for (id, _) in ids.iter().zip(others).filter(|(_, ready)| **ready) {
             self.keepers.remove(id);
+        }
+        if is_only_courier && !concerns && !self.receiver_is_gone() {
+            return Ok(false);
         }
         // A wake-up from here on comes after the next look has begun, so it is not lost.
         self.wake_up.quiet();
-        Ok(())
+        Ok(true)
     }
 }

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How long all keepers together have to answer. People look at the list first when something is wrong.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How long all places together have if they are waited for. A place has its own `reach`, too.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+
 /// Links only preselect; the job itself decides.
 fn admits(filter: &Filter, job: &Job) -> bool {
     filter.select.admits(job) && filter.older_than.is_none_or(|age| is_older(job, age))
@@ -65,8 +68,10 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     listing
         .jobs
         .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
-    if filter.usage {
-        show::add_usage(outlive, &mut listing.jobs);
+    match filter.usage {
+        true => show::add_usage(outlive, &mut listing.jobs),
+        // Places tell it unasked.
+        false => listing.jobs.iter_mut().for_each(|job| job.usage = None),
     }
     if filter.state == StateFilter::Running {
         return Ok(listing);
@@ -105,7 +110,8 @@ fn live(outlive: &Outlive, filter: &Filter, listing: &mut Listing) -> Result<Vec
     let mut live = outlive.live_ids()?;
     live.retain(|id| allowed.as_ref().is_none_or(|allowed| allowed.contains(id)));
     live.sort();
-    let shown = show::show_all(outlive, &live, PATIENCE);
+    let patience = if filter.fresh { FRESH } else { PATIENCE };
+    let shown = show::show_all(outlive, &live, patience);
     let jobs = live.iter().zip(shown);
     Ok(jobs
         .filter_map(|(id, job)| listing.take(id, job, filter))

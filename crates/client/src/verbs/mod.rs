@@ -9,6 +9,7 @@ pub mod inbox;
 pub mod label;
 pub mod list;
 pub mod log;
+pub mod place;
 pub mod post;
 pub mod prune;
 mod prune_posts;

@@ -5,6 +5,8 @@
 //! keeps anybody else from using the id. Then the directory is renamed, so that nobody sees half of it,
 //! and finally removed. After the rename, links with this id may belong to another job.
 
+mod far;
+mod one;
 mod retention;
 mod sweep;
 
@@ -14,6 +16,7 @@ use crate::home::outlive::Outlive;
 use crate::hooks::{self, PrunerHook as Hook};
 use crate::inbox::told;
 use crate::inbox::{EventId, Source};
+use crate::jobs::away::{self, bells};
 use crate::jobs::hold::{self, Removable};
 use crate::jobs::presence;
 use crate::moment;
@@ -21,6 +24,7 @@ use crate::verbs::prune_posts::prune_posts;
 pub use outlive_api::request::{Prune, Selector};
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE};
+use outlive_core::place::LOCAL;
 use outlive_core::told::{self as told_record, BootMoment, Rules};
 use outlive_core::{BootId, JobDir, JobId, Spec, WallTime, doorbell, links, named};
 use outlive_sys::lock::{self, Lock, LockResult};
@@ -32,7 +36,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sweep::sweep;
 
-pub(super) use retention::retain;
+pub(crate) use one::remove;
+pub(crate) use retention::retain;
 pub(super) use sweep::{is_old, sweep_links};
 
 /// A keeper that has recorded an end has little left to do. A suspended one is not waited for.
@@ -65,6 +70,8 @@ pub struct Pruned {
     pub unfinished: Option<String>,
     /// Events that will never be told, because their jobs or posts were removed.
     pub dropped: Vec<EventId>,
+    /// The places that were not reached. Their jobs were kept.
+    silent: far::Silent,
     /// Jobs that cannot be read or kept, with the reason. They are removed only when forced, and only
     /// if nothing of them can be running.
     pub unreadable: Vec<(JobId, String)>,
@@ -156,17 +163,20 @@ fn read(
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
-    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot());
+    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot())
+        || bells::any_waits(&dir, &spec, &state);
     match state.ended_at() {
         Some(at) if state.is_final() || rings => {
-            let is_selected = select.admits_marks(&spec.session, &spec.task, state.labels(&spec));
-            let boot = state.boot.unwrap_or_else(|| BootId(String::new()));
+            let is_selected =
+                select.admits_marks(&spec.session, &spec.task, state.labels(&spec), &spec.place);
+            let boot = state.boot.clone().unwrap_or_else(|| BootId(String::new()));
+            let happened = away::arrived(&dir, &spec).unwrap_or(BootMoment { boot, at });
             Ok(Some(Ended {
                 id: id.clone(),
                 spec,
                 is_selected,
-                ended: at.wall,
-                age: told_record::age(&BootMoment { boot, at }, now),
+                ended: happened.at.wall,
+                age: told_record::age(&happened, now),
                 bytes: disk_usage(dir.path()),
                 rings,
             }))
@@ -245,7 +255,7 @@ impl Tally {
 /// Removes control groups that were in use when the job was closed: those of a job that it had started were inside.
 fn remove_groups(outlive: &Outlive, dir: &JobDir, id: &JobId, spec: Option<&Spec>) {
     // Without limits there are none, and the journal need not be read.
-    if spec.is_none_or(|spec| spec.limits.want_group())
+    if spec.is_none_or(|spec| spec.limits.want_group() && spec.place == LOCAL)
         && let Ok(journal) = dir.read_journal()
         && let Some(confined) = &journal.state.confined
     {
@@ -317,7 +327,17 @@ impl Pruned {
             Ok(None) | Err(_) => {}
         }
         let spec = now;
+<<<<<<< HEAD
         remove_groups(outlive, &dir, &id, spec.as_ref());
+=======
+        if let Some(spec) = &spec
+            && let Err(error) = far::remove(outlive, &dir, spec, pass, &mut self.silent)
+            && !pass.asked.force
+        {
+            return Err(error);
+        }
+        remove_groups(&dir, &id, spec.as_ref());
+>>>>>>> pl-kit
         let bytes = disk_usage(dir.path());
         if let Some(spec) = &spec {
             links::unlink_job(outlive.home(), spec, &alone);

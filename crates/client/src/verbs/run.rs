@@ -3,12 +3,13 @@
 mod command_line;
 mod foreground;
 mod limits;
+mod placed;
 mod spec;
 mod turns;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
-pub(crate) use spec::refuse_regexes;
+pub(crate) use spec::{refuse_nul, refuse_patterns, refuse_regexes};
 
 use crate::environment::inherited::JobVariables;
 use crate::error::Error;
@@ -22,6 +23,7 @@ use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::StartResult;
 use crate::launch::{self, NameClaim};
+use crate::places::records::Placing;
 use crate::verbs::{prune, show};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
@@ -32,11 +34,12 @@ use outlive_core::layout;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Notify, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
+use placed::{Destination, There};
 use spec::Specified;
 use std::fs::File;
 use std::io::{self, Read};
 
-const KEEPERS_DIED: &str =
+pub(crate) const KEEPERS_DIED: &str =
     "its keepers ended before they could start it: too few descriptors, processes or memory?";
 
 /// The result of a start.
@@ -79,19 +82,34 @@ impl Started {
 /// Starts a job. Returns after its command was executed or could not be executed.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     match prepare(outlive, asked)? {
-        Prepared::New(new) => begin(outlive, *new),
+        Prepared::New(new, Claimed::Here(lock)) => begin(outlive, *new, lock),
+        Prepared::New(new, Claimed::There(placing, there)) => {
+            placed::begin(outlive, *new, placing, &there)
+        }
         Prepared::Already(job, notes) => Ok(Started::already(outlive, *job, notes)),
     }
 }
 
+/// Refuses a request for another place, for what needs this machine.
+pub(super) fn refuse_place(
+    outlive: &Outlive,
+    asked: &Run,
+    what: &'static str,
+) -> Result<(), Error> {
+    match placed::named(outlive, asked)? {
+        Some(place) => Err(placed::only_here(what, place)),
+        None => Ok(()),
+    }
+}
+
 /// Starts the keepers of a new job.
-pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
+pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Started, Error> {
     let NewJob {
         spec,
-        lock,
         variables,
         mut notes,
         _alone,
+        ..
     } = new;
     // Opened before the start: a job that ends at once may be pruned before it is read.
     let journal = outlive.job_dir(&spec.id).journal();
@@ -128,15 +146,21 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
 /// A job that has its directory and no keeper yet.
 pub(super) struct NewJob {
     pub spec: Spec,
-    lock: Lock,
     variables: JobVariables,
     pub notes: Vec<String>,
+    id_is_given: bool,
     /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
     _alone: [Option<Alone>; 3],
 }
 
+/// What protects the directory of a new job until it is started.
+enum Claimed {
+    Here(Lock),
+    There(Placing, Box<There>),
+}
+
 enum Prepared {
-    New(Box<NewJob>),
+    New(Box<NewJob>, Claimed),
     /// Nothing was created, because this job already runs.
     Already(Box<Job>, Vec<String>),
 }
@@ -145,11 +169,13 @@ enum Prepared {
 fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
     let (unless_running, namesake, id_is_given) =
         (asked.unless_running, asked.namesake, asked.id.is_some());
+    let destination = Destination::of(outlive, &asked)?;
+    let there = destination.there();
     let Specified {
         mut spec,
         variables,
         notes,
-    } = spec::specify(outlive, asked)?;
+    } = spec::specify(outlive, asked, there)?;
     // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id));
@@ -169,31 +195,45 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
             turns::refuse_too_many(outlive, &spec)?
         }
     };
-    let (lock, named) = name(outlive, &mut spec, namesake, id_is_given)?;
-    Ok(Prepared::New(Box::new(NewJob {
+    let named = take_name(outlive, &spec, namesake, id_is_given)?;
+    let claimed = match destination {
+        Destination::Here => Claimed::Here(make_directory(outlive, &mut spec, id_is_given)?),
+        Destination::There(there) => {
+            let placing = placed::make_directory(outlive, &mut spec, id_is_given, &there)?;
+            Claimed::There(placing, there)
+        }
+    };
+    let new = NewJob {
         spec,
-        lock,
         variables,
         notes,
+        id_is_given,
         _alone: [alone, named, capped],
-    })))
+    };
+    Ok(Prepared::New(Box::new(new), claimed))
 }
 
 /// The spec of a job that does not execute the command of the request: it has no use for variables and notes.
 pub(super) fn specify(outlive: &Outlive, asked: Run) -> Result<Spec, Error> {
-    Ok(spec::specify(outlive, asked)?.spec)
+    Ok(spec::specify(outlive, asked, None)?.spec)
 }
 
 /// Makes the directory of a job that is specified already.
-pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Result<NewJob, Error> {
-    let (lock, named) = name(outlive, &mut spec, Namesake::Refuse, id_is_given)?;
-    Ok(NewJob {
+pub(super) fn claim(
+    outlive: &Outlive,
+    mut spec: Spec,
+    id_is_given: bool,
+) -> Result<(NewJob, Lock), Error> {
+    let named = take_name(outlive, &spec, Namesake::Refuse, id_is_given)?;
+    let lock = make_directory(outlive, &mut spec, id_is_given)?;
+    let new = NewJob {
         spec,
-        lock,
         variables: JobVariables::default(),
         notes: Vec::new(),
+        id_is_given,
         _alone: [None, named, None],
-    })
+    };
+    Ok((new, lock))
 }
 
 /// Whether the job exists already. A repeated start with the same id is reported as such, whatever else would refuse
@@ -202,24 +242,39 @@ fn is_repeated(outlive: &Outlive, spec: &Spec, id_is_given: bool) -> bool {
     id_is_given && outlive.job_dir(&spec.id).path().is_dir()
 }
 
-/// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
-fn name(
+/// Reserves the name of a job.
+fn take_name(
     outlive: &Outlive,
-    spec: &mut Spec,
+    spec: &Spec,
     namesake: Namesake,
     id_is_given: bool,
-) -> Result<(Lock, Option<Alone>), Error> {
+) -> Result<Option<Alone>, Error> {
     // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id.clone()));
     }
-    let named = match is_repeated(outlive, spec, id_is_given) {
-        true => None,
-        false => naming::take(outlive, spec, namesake)?,
-    };
+    match is_repeated(outlive, spec, id_is_given) {
+        true => Ok(None),
+        false => naming::take(outlive, spec, namesake),
+    }
+}
+
+fn make_directory(outlive: &Outlive, spec: &mut Spec, id_is_given: bool) -> Result<Lock, Error> {
+    make_unless_taken(outlive, spec, id_is_given, |spec| {
+        launch::make(outlive, spec)
+    })
+}
+
+/// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
+fn make_unless_taken<C>(
+    outlive: &Outlive,
+    spec: &mut Spec,
+    id_is_given: bool,
+    make: impl Fn(&Spec) -> Result<NameClaim<C>, Error>,
+) -> Result<C, Error> {
     loop {
-        match launch::make(outlive, spec)? {
-            NameClaim::Claimed(lock) => return Ok((lock, named)),
+        match make(spec)? {
+            NameClaim::Claimed(claim) => return Ok(claim),
             NameClaim::Taken if !id_is_given => spec.id = spec::make_id()?,
             NameClaim::Taken => match show::show(outlive, &spec.id) {
                 // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps

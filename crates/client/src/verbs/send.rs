@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::jobs::connection::{Answer, PATIENCE};
+use crate::jobs::connection::{Answer, Connection, PATIENCE};
 use crate::jobs::presence::{self, LookResult};
 use crate::random;
 use crate::screen::Emulation;
@@ -153,11 +153,23 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
     Ok(bytes)
 }
 
+fn reach_again(
+    outlive: &Outlive,
+    id: &JobId,
+    was_asked: bool,
+) -> Result<Option<Connection>, Error> {
+    let reached = presence::reach(outlive, id);
+    match was_asked {
+        true => reached.map_err(presence::sent_before),
+        false => reached,
+    }
+}
+
 /// Writes pieces over one connection, as long as it lasts.
 pub(crate) struct Sender<'a> {
     outlive: &'a Outlive,
     id: JobId,
-    connection: Option<crate::jobs::connection::Connection>,
+    connection: Option<Connection>,
 }
 
 impl<'a> Sender<'a> {
@@ -177,7 +189,7 @@ impl<'a> Sender<'a> {
         loop {
             let connection = match &mut self.connection {
                 Some(connection) => connection,
-                none => match presence::reach(self.outlive, &self.id)? {
+                none => match reach_again(self.outlive, &self.id, was_asked)? {
                     Some(connection) => none.insert(connection),
                     None if !was_asked => return Err(self.refused("it has ended")),
                     // Its input is closed already, which is all that was requested.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::told;
 use crate::jobs::attempts;
+use crate::jobs::away::{self, Away};
 use crate::jobs::connection::PATIENCE;
 use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
@@ -14,9 +15,11 @@ use crate::jobs::usage;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
-use outlive_api::job::{Job, JobView};
+use outlive_api::job::{Job, JobState, JobView};
 pub use outlive_api::request::Show;
+use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
@@ -38,16 +41,18 @@ fn with_attempts(outlive: &Outlive, id: &JobId) -> Result<(Job, State), Error> {
 pub fn with_usage(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
     let (job, state) = with_attempts(outlive, id)?;
     Ok(Job {
-        usage: job
-            .usage
-            .or_else(|| usage::now(&outlive.job_dir(id), &state)),
+        usage: job.usage.or_else(|| match job.place == LOCAL {
+            true => usage::now(&outlive.job_dir(id), &state),
+            false => None,
+        }),
         ..job
     })
 }
 
 /// Adds what running jobs use. The journal of each is read again, because they are few.
 pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
-    for job in jobs.iter_mut().filter(|job| job.usage.is_none()) {
+    let is_unknown = |job: &&mut Job| job.usage.is_none() && job.place == LOCAL;
+    for job in jobs.iter_mut().filter(is_unknown) {
         let dir = outlive.job_dir(&job.id);
         if let Ok(journal) = dir.read_journal() {
             job.usage = usage::now(&dir, &journal.state);
@@ -57,16 +62,43 @@ pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
 
 /// The job as it is now, and the end of its output.
 pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error> {
-    Ok(JobView {
-        job: with_usage(outlive, id)?,
-        preview: preview(outlive, id, asked.preview_lines)?,
-    })
+    let job = with_usage(outlive, id)?;
+    let preview = preview_of(outlive, &job, asked.preview_lines)?;
+    Ok(JobView { job, preview })
+}
+
+/// The last lines of its output, or what is here of them if its place is not reached.
+fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
+    // It was just asked, and asking again takes as long.
+    if job.state == JobState::Unreachable {
+        return Ok(String::new());
+    }
+    match preview(outlive, &job.id, lines) {
+        Err(_) if job.place != LOCAL => Ok(kept_preview(outlive, &job.id, lines)),
+        other => other,
+    }
+}
+
+fn kept_preview(outlive: &Outlive, id: &JobId, lines: u64) -> String {
+    let kept = || {
+        let state = outlive.job_dir(id).read_journal().ok()?.state;
+        let output = Output::glimpse(outlive, &outlive.read_spec(id).ok()?, &state)?;
+        let from = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
+        let whole = view::Options::default();
+        output.rendered(from..output.size, Look::Plain(whole)).ok()
+    };
+    let text = kept().unwrap_or_default();
+    let text = match outlive.shows_secrets() {
+        true => text.into(),
+        false => redact(&text),
+    };
+    last_lines(&text, lines).to_owned()
 }
 
 /// These jobs, each with the end of its output.
 pub fn views(outlive: &Outlive, jobs: Vec<Job>, asked: Show) -> Result<Vec<JobView>, Error> {
     let view = |job: Job| {
-        let preview = preview(outlive, &job.id, asked.preview_lines)?;
+        let preview = preview_of(outlive, &job, asked.preview_lines)?;
         Ok(JobView { job, preview })
     };
     jobs.into_iter().map(view).collect()
@@ -177,6 +209,11 @@ fn last_lines(text: &str, lines: u64) -> &str {
 /// The job with the records that it was made from.
 pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
     let record = Record::read(outlive, id)?;
+    if let Presence::Away(away) = &record.presence {
+        let reach = away::resolve(outlive, away)?.settings.reach;
+        let (job, state) = record.far_job(outlive, away, reach)?;
+        return Ok((job, record.spec, state));
+    }
     let sight = match record.is_worth_asking() {
         true => presence::look(outlive, id, PATIENCE).map(Record::sight),
         false => Ok(Sight::Clear(KeeperView::default())),
@@ -213,8 +250,21 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Jo
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
     let until = until.max(clock::boot() + AT_LEAST);
+    let mut silent = HashSet::new();
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
+        if let Presence::Away(away) = &record.presence {
+            // A silent place is asked once, and not for each of its jobs.
+            let left = match silent.contains(&away.place) {
+                true => Duration::ZERO,
+                false => until.since(clock::boot()),
+            };
+            let (job, _) = record.far_job(outlive, away, left)?;
+            if job.state == JobState::Unreachable {
+                silent.insert(away.place.clone());
+            }
+            return Ok(job);
+        }
         let sight = match asked {
             None => Ok(Sight::Clear(KeeperView::default())),
             Some(asked) => asked
@@ -269,8 +319,30 @@ impl Record {
     fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
+            Presence::Away(away) => Sight::Far(away::recall(outlive, away)),
             Presence::Kept | Presence::Over => sight,
         };
         job::build(outlive, &self.spec, &self.state, sight)
+    }
+
+    /// A job of a place. The place has so long to answer.
+    fn far_job(
+        &self,
+        outlive: &Outlive,
+        away: &Away,
+        within: Duration,
+    ) -> Result<(Job, State), Error> {
+        let id = &self.spec.id;
+        let sight = match within.is_zero() {
+            true => away::recall(outlive, away),
+            false => away::look(outlive, away, id, within)?,
+        };
+        // The replica has by now what the answer speaks of.
+        let (presence, state) = presence::meet(outlive, id)?;
+        let sight = match presence {
+            Presence::Over => Sight::Clear(KeeperView::default()),
+            _ => Sight::Far(sight),
+        };
+        Ok((job::build(outlive, &self.spec, &state, sight), state))
     }
 }

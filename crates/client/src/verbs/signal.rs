@@ -1,9 +1,11 @@
 //! Sends one signal to every process of a job.
 
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
+use crate::jobs::away;
 use crate::jobs::connection::Answer;
 use crate::jobs::presence;
+use crate::places::Unreached;
 pub use outlive_api::request::SendSignal;
 use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
@@ -29,7 +31,13 @@ pub fn signal(outlive: &Outlive, id: &JobId, asked: SendSignal) -> Result<Signal
     match presence::ask(outlive, id, &mut connection, &Request::Signal { signal })? {
         Answer::Reply(Reply::Signaled { reached, denied }) => Ok(Signaled { reached, denied }),
         // The keeper died and may have sent the signal or not. Some signals must not be sent twice.
-        Answer::Reply(_) | Answer::KeeperGone => Err(Error::NoAnswer(id.clone())),
+        Answer::Reply(_) | Answer::KeeperGone => Err(match away::place_of(outlive, id) {
+            None => Error::NoAnswer(id.clone()),
+            Some(place) => {
+                let why = Unreached::Refused("the connection was lost".to_owned());
+                PlaceError::Unanswered { place, why }.into()
+            }
+        }),
     }
 }
 

@@ -183,7 +183,7 @@ fn finish(
             }
         }
         // Another keeper has taken over and is asked again, or the job is over.
-        connection = presence::reach(outlive, id)?;
+        connection = presence::reach(outlive, id).map_err(presence::sent_before)?;
         if let Some(open) = &connection {
             open.send(request)?;
         }

@@ -1,16 +1,18 @@
 //! Waits until jobs have ended, without polling. Each keeper reports that there is news of its job, and
-//! the journal tells what.
+//! the journal tells what. For jobs of a place, its courier reports which replicas have news.
 
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::inbox::answering::Reservation;
 use crate::inbox::told;
 use crate::inbox::{Event, Receipt};
+use crate::jobs::away;
 use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::descriptors;
 use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
+use crate::places::ear::{Ears, Heard};
 use crate::verbs::show;
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
@@ -30,6 +32,9 @@ pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
 
 /// How long a keeper may take to accept a connection.
 const CONNECTING: Duration = Duration::from_millis(100);
+
+/// How long a place may take to lead to a keeper of it.
+const CONNECTING_FAR: Duration = Duration::from_secs(2);
 
 /// How often to read a job whose keeper is suspended and accepts no connection.
 const LOOK_WITHOUT_KEEPER: Duration = Duration::from_secs(1);
@@ -51,6 +56,16 @@ pub struct Waited {
 
 /// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
+    wait_saying(outlive, ids, how, &mut |_, _| {})
+}
+
+/// Waits, and says which places have not been reached for a while, and why. The wait goes on.
+pub fn wait_saying(
+    outlive: &Outlive,
+    ids: &[JobId],
+    how: Wait,
+    say: &mut dyn FnMut(&str, &str),
+) -> Result<Waited, Error> {
     let deadline = how.timeout.map(|timeout| clock::boot() + timeout);
     let budget = descriptors::budget(ids.len());
     let _holds: Vec<Option<Hold>> = ids
@@ -61,17 +76,22 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let reserved = reserve(outlive, ids, how.what);
     let most = budget.connections;
     let mut watches: Vec<Watch> = Vec::new();
+    let mut ears = Ears::default();
     for id in ids {
         let room = Room::beside(&watches, ids.len(), most);
-        watches.push(Watch::arm(outlive, id, how.what, room)?);
+        watches.push(Watch::arm(outlive, &mut ears, id, how.what, room)?);
     }
     let mut out_of_time = false;
     while !is_enough(&watches, how.until) && !out_of_time {
-        let ready = sleep(&watches, deadline)?;
+        let ready = sleep(outlive, ids, &watches, &mut ears, deadline)?;
         out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
         for place in ready {
             let room = Room::beside(&watches, ids.len(), most);
-            watches[place] = watches[place].look(outlive, &ids[place], how.what, room)?;
+            watches[place] =
+                watches[place].look(outlive, &mut ears, &ids[place], how.what, room)?;
+        }
+        for (place, silence) in ears.say_now() {
+            say(&place, &silence.why);
         }
     }
     out_of_time &= !is_enough(&watches, how.until);
@@ -214,6 +234,8 @@ enum Watch {
     /// Its keeper writes to this connection when there is news, and the connection closes when the
     /// keeper dies.
     Armed(Connection),
+    /// The courier of this place tells when its replica has news.
+    Listening(String),
     /// Its record is read from time to time: the job is on another host, or its keeper is suspended.
     Unarmed(Duration),
 }
@@ -222,11 +244,17 @@ impl Watch {
     fn events(self) -> Vec<Event> {
         match self {
             Watch::Met(events) => events,
-            Watch::Ended | Watch::Armed(_) | Watch::Unarmed(_) => Vec::new(),
+            Watch::Ended | Watch::Armed(_) | Watch::Listening(_) | Watch::Unarmed(_) => Vec::new(),
         }
     }
 
-    fn arm(outlive: &Outlive, id: &JobId, what: WaitFor, room: Room) -> Result<Watch, Error> {
+    fn arm(
+        outlive: &Outlive,
+        ears: &mut Ears,
+        id: &JobId,
+        what: WaitFor,
+        room: Room,
+    ) -> Result<Watch, Error> {
         loop {
             let (presence, state) = presence::meet(outlive, id)?;
             let has_ended = state.end().is_some();
@@ -242,6 +270,13 @@ impl Watch {
                 return Ok(Watch::Ended);
             }
             match (presence, room) {
+                (Presence::Away(away), _) => {
+                    // What changed before it listens is read again.
+                    match ears.listen(outlive, away::resolve(outlive, &away)?) {
+                        true => continue,
+                        false => return Watch::listen(outlive, ears, away.place, id, what),
+                    }
+                }
                 (Presence::Elsewhere(_), _) => return Ok(Watch::Unarmed(LOOK_ELSEWHERE)),
                 (_, Room::None { jobs, most }) => return Err(Error::TooFewFiles { jobs, most }),
                 (Presence::Kept | Presence::Over, Room::Some) => {}
@@ -267,10 +302,35 @@ impl Watch {
         }
     }
 
-    /// Its keeper has written something or has died.
+    /// Waits for news of a job of a place. Only its keeper knows when it waits for input.
+    fn listen(
+        outlive: &Outlive,
+        ears: &Ears,
+        place: String,
+        id: &JobId,
+        what: WaitFor,
+    ) -> Result<Watch, Error> {
+        if what == WaitFor::Input && ears.is_reached(&place) {
+            match presence::reach_within(outlive, id, CONNECTING_FAR) {
+                Ok(Some(connection)) => {
+                    connection.send(&Request::AwaitInput)?;
+                    return Ok(Watch::Armed(connection));
+                }
+                // It is over; its replica tells.
+                Ok(None) => return Ok(Watch::Unarmed(Duration::ZERO)),
+                // The courier tells when it is reached.
+                Err(Error::Place(PlaceError::Unreached { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Watch::Listening(place))
+    }
+
+    /// Its keeper has written something or has died, or its courier has told something.
     fn look(
         &mut self,
         outlive: &Outlive,
+        ears: &mut Ears,
         id: &JobId,
         what: WaitFor,
         room: Room,
@@ -285,7 +345,7 @@ impl Watch {
             Watch::Armed(_) => Room::Some,
             _ => room,
         };
-        Watch::arm(outlive, id, what, room)
+        Watch::arm(outlive, ears, id, what, room)
     }
 }
 
@@ -324,46 +384,80 @@ fn is_enough(watches: &[Watch], until: Until) -> bool {
     }
 }
 
-/// The indexes of the jobs that may have news; empty if the time is up.
-fn sleep(watches: &[Watch], deadline: Option<BootTime>) -> Result<Vec<usize>, Error> {
-    let armed: Vec<(usize, &Connection)> = watches
-        .iter()
-        .enumerate()
+/// The indexes of the jobs that may have news; empty if the time is up, or somebody is to be told of a silent place.
+fn sleep(
+    outlive: &Outlive,
+    ids: &[JobId],
+    watches: &[Watch],
+    ears: &mut Ears,
+    deadline: Option<BootTime>,
+) -> Result<Vec<usize>, Error> {
+    let places = watches.iter().enumerate();
+    let armed: Vec<(usize, &Connection)> = places
+        .clone()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Ended | Watch::Met(_) | Watch::Unarmed(_) => None,
+            _ => None,
         })
         .collect();
-    let unarmed: Vec<(usize, Duration)> = watches
-        .iter()
-        .enumerate()
+    let unarmed: Vec<(usize, Duration)> = places
         .filter_map(|(place, watch)| match watch {
             Watch::Unarmed(pause) => Some((place, *pause)),
-            Watch::Ended | Watch::Met(_) | Watch::Armed(_) => None,
+            _ => None,
         })
         .collect();
     let pause = unarmed.iter().map(|(_, pause)| pause).min();
     let look = pause.map(|pause| clock::boot() + *pause);
-    let on: Vec<_> = armed
-        .iter()
-        .map(|(_, connection)| (connection.as_fd(), Interest::Readable))
-        .collect();
     let is_past = |at: Option<BootTime>| at.is_some_and(|at| clock::boot() >= at);
     loop {
-        let until = deadline.into_iter().chain(look).min();
+        let mut on: Vec<_> = armed
+            .iter()
+            .map(|(_, connection)| (connection.as_fd(), Interest::Readable))
+            .collect();
+        let (names, heard): (Vec<String>, Vec<_>) = ears
+            .descriptors()
+            .map(|(name, fd)| (name.to_owned(), (fd, Interest::Readable)))
+            .unzip();
+        on.extend(heard);
+        let next = ears.wake_at().into_iter().chain(ears.say_at()).min();
+        let until = deadline.into_iter().chain(look).chain(next).min();
         let limit = until.map(|at| at.since(clock::boot()));
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the keepers"))?;
+        drop(on);
+        let (keepers, couriers) = ready.split_at(armed.len());
         let mut ready: Vec<usize> = armed
             .iter()
-            .zip(ready)
+            .zip(keepers)
             .filter_map(|((place, _), ready)| ready.then_some(*place))
             .collect();
+        let told = names.iter().zip(couriers).filter(|(_, told)| **told);
+        for (name, _) in told {
+            let heard = ears.hear(outlive, name);
+            ready.extend(listening(ids, watches, name, &heard));
+        }
+        for name in ears.wake(outlive) {
+            ready.extend(listening(ids, watches, &name, &Heard::Anything));
+        }
         // Jobs without a connection are read a last time when the time is up.
         if is_past(look) || is_past(deadline) || !ready.is_empty() {
             ready.extend(unarmed.iter().map(|(place, _)| place));
         }
-        if !ready.is_empty() || is_past(deadline) {
+        if !ready.is_empty() || is_past(deadline) || is_past(next) {
             return Ok(ready);
         }
     }
+}
+
+/// The jobs of this place that may have changed, by their index.
+fn listening<'a>(
+    ids: &'a [JobId],
+    watches: &'a [Watch],
+    name: &'a str,
+    heard: &'a Heard,
+) -> impl Iterator<Item = usize> + 'a {
+    let both = watches.iter().zip(ids).enumerate();
+    both.filter_map(move |(index, (watch, id))| {
+        let listens = matches!(watch, Watch::Listening(place) if place == name);
+        (listens && heard.concerns(id)).then_some(index)
+    })
 }

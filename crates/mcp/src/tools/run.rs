@@ -19,8 +19,8 @@ use outlive::verbs;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{
-    Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size,
-    Streams,
+    Error, Input, Job, JobId, LOCAL, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart,
+    Size, Streams,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub struct Args {
     replace: bool,
     /// Choose the id of the job. Fails if any job has it
     id: Option<String>,
+    /// Run it at this place of the user's configuration, on another machine (default: here). There `cwd` is one of that
+    /// machine, and only `env` is added to its environment
+    place: Option<String>,
     /// Directory to run it in (default: the directory of this server)
     cwd: Option<PathBuf>,
     /// Variables to add to the environment
@@ -248,6 +251,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.lock = label("the lock", args.lock.as_deref())?;
     run.queue = queue(args.queue.as_deref())?;
     run.after = after(call, &args.after)?;
+    run.place = place(call, args.place)?;
     run.cwd = args.cwd.map(OsText::from);
     run.input = match (args.pty, args.stdin) {
         (true, _) => Input::Pty(Size::DEFAULT),
@@ -282,6 +286,24 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         nice: args.nice,
     };
     Ok(run)
+}
+
+/// The place, if an agent may use it.
+fn place(call: &Call, asked: Option<String>) -> Result<Option<String>, Refused> {
+    let Some(asked) = asked.filter(|place| !place.is_empty() && place != LOCAL) else {
+        return Ok(None);
+    };
+    let config = call.outlive.config().map_err(Refused::from)?;
+    if config.lets_agents_use(&asked) {
+        return Ok(Some(asked));
+    }
+    let allowed = match config.places_of_agents().as_slice() {
+        [] => "there is none that you may use".to_owned(),
+        places => format!("those you may use: {}", places.join(", ")),
+    };
+    Err(Refused::bad_input(format!(
+        "no place {asked:?} for agents; {allowed}"
+    )))
 }
 
 fn environment(pass: Vec<String>, clean: bool, login: bool) -> Result<Environment, Refused> {

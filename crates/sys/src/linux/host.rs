@@ -18,6 +18,13 @@ pub fn name() -> String {
         .into_owned()
 }
 
+/// The kernel, its release and the type of the machine, such as `Linux 6.12.3 x86_64`.
+pub fn system() -> String {
+    let named = rustix::system::uname();
+    let words = [named.sysname(), named.release(), named.machine()];
+    words.map(|word| word.to_string_lossy()).join(" ")
+}
+
 /// The id that this machine was given when it was installed. Many containers have none.
 pub fn machine_id() -> Option<String> {
     let text = fs::read_to_string("/etc/machine-id").ok()?;

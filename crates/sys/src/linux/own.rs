@@ -70,6 +70,13 @@ pub fn kill_group(leader: i32) -> io::Result<()> {
     )?)
 }
 
+/// Suspends this process until somebody continues it. This thread stops at this call: a signal to the process could be
+/// taken by another thread, and this one would go on for a moment.
+pub fn suspend() {
+    // SAFETY: sends a signal that runs no handler to the calling thread.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }

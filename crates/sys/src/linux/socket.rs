@@ -128,8 +128,12 @@ impl Stream {
 
     /// Reads what is there. On a connection that this process made, waits until there is something.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Read> {
+        self.receive(buffer, RecvFlags::empty())
+    }
+
+    fn receive(&self, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Read> {
         loop {
-            return match recv(&self.0, &mut *buffer, RecvFlags::empty()) {
+            return match recv(&self.0, &mut *buffer, flags) {
                 Ok((0, _)) => Ok(Read::End),
                 Ok((count, _)) => Ok(Read::Bytes(count)),
                 Err(rustix::io::Errno::AGAIN) => Ok(Read::Empty),
@@ -139,6 +143,21 @@ impl Stream {
                 Err(error) => Err(error.into()),
             };
         }
+    }
+
+    /// Looks at what is there, and leaves it there. Waits as [`read`](Stream::read) does.
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<Read> {
+        self.receive(buffer, RecvFlags::PEEK)
+    }
+
+    /// Ends what this side writes. The other side can still be read.
+    pub fn shut_writing(&self) {
+        let _ = shutdown(&self.0, Shutdown::Write);
+    }
+
+    /// Ends the connection for everybody who has a copy of it.
+    pub fn shut(&self) {
+        let _ = shutdown(&self.0, Shutdown::Both);
     }
 
     /// Writes as much as fits now. On a connection that this process made, writes everything.

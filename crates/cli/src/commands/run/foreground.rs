@@ -1,7 +1,7 @@
 //! `outlive run --foreground`
 
 use super::options::LeftoversArg;
-use super::{Args, request};
+use super::{Args, place, request};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::verbs::run;
@@ -17,9 +17,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let mut options = args.options;
     // A process that stays behind would keep the batch script or the container from ending.
     options.leftovers.get_or_insert(LeftoversArg::Stop);
-    let request = request(context, options, args.shell, args.command)?;
-    let context = &context.speaking_for(request.session.as_ref());
-    let never = run::foreground(&context.outlive, request, |id, notes| {
+    let mut asked = request(context, options, args.shell, args.command)?;
+    asked.place = place(args.place);
+    let context = &context.speaking_for(asked.session.as_ref());
+    let never = run::foreground(&context.outlive, asked, |id, notes| {
         for note in notes {
             context.say(&format!("outlive: note: {note}"));
         }

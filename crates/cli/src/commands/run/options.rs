@@ -14,6 +14,7 @@ use outlive::verbs::run::{Command, Run};
 use outlive::{
     Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size, Streams, bound, count,
 };
+use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -61,7 +62,8 @@ pub struct Options {
     /// --plain=false leaves them out if the configuration sets them
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     plain: Option<bool>,
-    /// Set an environment variable, beside those that the job inherits; repeatable
+    /// Set an environment variable, beside those that the job inherits; K alone passes on the one of this process;
+    /// repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
     #[command(flatten)]
@@ -265,11 +267,15 @@ fn kept_size(text: &str) -> Result<u64, String> {
 
 fn variable(text: OsString) -> Result<(OsText, OsText), Failure> {
     let bytes = text.as_bytes();
-    match bytes.iter().position(|byte| *byte == b'=') {
-        Some(place) if place > 0 => {
+    let end = bytes.iter().position(|byte| *byte == b'=');
+    // A lookup of an empty name or of one with a NUL finds nothing.
+    let own = end.is_none().then(|| env::var_os(&text)).flatten();
+    match (end, own) {
+        (Some(place), _) if place > 0 => {
             let part = |bytes: &[u8]| OsText::from(bytes.to_vec());
             Ok((part(&bytes[..place]), part(&bytes[place + 1..])))
         }
+        (None, Some(value)) => Ok((text.into(), value.into())),
         _ => Err(outlive::Error::BadVariable(text.to_string_lossy().into_owned()).into()),
     }
 }

@@ -14,6 +14,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, StopperHook};
+use crate::jobs::away;
 use crate::jobs::connection::Answer;
 use crate::moment::now;
 use outlive_core::control::Reply;
@@ -37,6 +38,10 @@ pub fn is_of_keeper(outlive: &Outlive, id: &JobId, answer: &Result<Answer, Error
     let Ok(journal) = outlive.job_dir(id).read_journal() else {
         return true;
     };
+    // At a place, nobody can be killed from here. The far end knows its keepers.
+    if away::place_of(outlive, id).is_some() {
+        return true;
+    }
     let has_ended = journal.state.end().is_some();
     match answer {
         Ok(Answer::Reply(Reply::Stopped)) => has_ended,

@@ -27,6 +27,7 @@ use outlive_api::request::Prune;
 use outlive_core::defaults::{RETAIN_AT_LEAST, RETAIN_EVERY};
 use outlive_core::history::{self, Entry};
 use outlive_core::layout;
+use outlive_core::place::LOCAL;
 use outlive_core::told::BootMoment;
 use outlive_sys::lock::{self, LockResult};
 use std::collections::HashSet;
@@ -206,6 +207,10 @@ fn remove(
         return;
     };
     let is_too_old = pass.asked.older_than.is_some_and(|age| job.age > age);
+    // A start does not wait for a network. `prune` removes such a job at its place, too.
+    if job.spec.place != LOCAL {
+        return;
+    }
     if job.rings || job.age <= RETAIN_AT_LEAST || !(candidate.is_in_excess || is_too_old) {
         return;
     }

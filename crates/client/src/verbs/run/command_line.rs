@@ -12,9 +12,12 @@ use std::path::Path;
 use std::slice;
 
 /// The arguments to execute, and the command as a person would write it.
+///
+/// `shell` is the one of the place; without it, it is looked for here.
 pub fn of(
     asked: &Run,
     variables: &JobVariables,
+    shell: Option<&OsText>,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<OsText>, String), Error> {
     let login = asked.environment.login.then(|| LoginShell::of(variables));
@@ -39,7 +42,11 @@ pub fn of(
             }
             let argv = match login {
                 Some(login) => login.reads(&run, variables),
-                None => shell_argv(usual_shell(variables).into(), &["-c"], &run),
+                None => {
+                    let shell = shell.map(|shell| shell.0.clone());
+                    let shell = shell.unwrap_or_else(|| usual_shell(variables).into());
+                    shell_argv(shell, &["-c"], &run)
+                }
             };
             Ok((argv, script.clone()))
         }
@@ -148,7 +155,7 @@ mod tests {
 
     fn words(run: Run, shell: &OsStr) -> Vec<String> {
         let set = vec![("SHELL".into(), shell.to_owned())];
-        let (argv, _) = of(&run, &JobVariables::setting(set), &mut Vec::new()).unwrap();
+        let (argv, _) = of(&run, &JobVariables::setting(set), None, &mut Vec::new()).unwrap();
         argv.iter().map(OsText::lossy).collect()
     }
 

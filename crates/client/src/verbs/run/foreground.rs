@@ -1,6 +1,6 @@
 //! Runs a job in the foreground: this process becomes its keeper.
 
-use super::{NewJob, Prepared, Run, prepare};
+use super::{Claimed, NewJob, Prepared, Run, placed, prepare, refuse_place};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::presence;
@@ -18,20 +18,26 @@ pub fn foreground(
     asked: Run,
     announce: impl FnOnce(&JobId, &[String]),
 ) -> Result<Infallible, Error> {
+    let what = "a job in the foreground";
+    refuse_place(outlive, &asked, what)?;
     // Block these signals until the keeper handles them: an earlier one would be lost, or kill this
     // process and leave a job without a keeper.
     own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
         .map_err(Error::io("cannot block signals of", "this process"))?;
+    let (new, lock) = match prepare(outlive, asked)? {
+        Prepared::New(new, Claimed::Here(lock)) => (new, lock),
+        Prepared::New(new, Claimed::There(..)) => {
+            return Err(placed::only_here(what, new.spec.place));
+        }
+        Prepared::Already(job, _) => return Err(Error::IdTaken(job)),
+    };
     let NewJob {
         spec,
-        lock,
         variables,
         notes,
         _alone,
-    } = match prepare(outlive, asked)? {
-        Prepared::New(new) => *new,
-        Prepared::Already(job, _) => return Err(Error::IdTaken(job)),
-    };
+        ..
+    } = *new;
     announce(&spec.id, &notes);
     let error = launch::become_keeper(outlive, &spec, lock, &variables);
     presence::abandon(outlive, &spec.id, &error.to_string())?;

@@ -1,6 +1,7 @@
 //! Turns a request into a [`Spec`]: fills in the configuration and the defaults, and refuses what could
 //! not be executed.
 
+use super::placed::There;
 use super::{Run, command_line, turns};
 use crate::clock;
 use crate::config::{self, Config};
@@ -17,6 +18,7 @@ use outlive_api::request::BadSetting;
 use outlive_core::defaults::{self, milliseconds};
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
+use outlive_core::place::LOCAL;
 use outlive_core::ready::Ready;
 use outlive_core::watch::{Pattern, Watch};
 use outlive_core::{Input, JobId, Spec, spec};
@@ -37,12 +39,13 @@ pub struct Specified {
 }
 
 /// Completes a request. No other function reads the configuration for a start.
-pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
+pub fn specify(outlive: &Outlive, asked: Run, there: Option<&There>) -> Result<Specified, Error> {
     asked.check()?;
     let config = outlive.config()?;
     let mut notes = Vec::new();
-    let variables = variables(&asked, &config, outlive, &mut notes)?;
-    let (argv, command) = command_line::of(&asked, &variables, &mut notes)?;
+    let variables = variables(&asked, &config, outlive, there, &mut notes)?;
+    let shell = there.map(|there| &there.greeting.shell);
+    let (argv, command) = command_line::of(&asked, &variables, shell, &mut notes)?;
     let command = asked.shown_as.clone().unwrap_or(command);
     let habits = command_line::habits(&asked.command);
     let doorbells = doorbell::resolve(outlive, &config, asked.on_end.as_deref())?;
@@ -58,14 +61,17 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         session: asked.session,
         task: asked.task,
         labels: asked.labels,
-        place: "local".to_owned(),
+        place: there.map_or(LOCAL, |there| &there.place.name).to_owned(),
         redacted_command: match doorbells.is_empty() {
             true => None,
             false => redacted(&command),
         },
         command,
         argv,
-        cwd: directory(asked.cwd)?.into(),
+        cwd: match there {
+            None => directory(asked.cwd)?.into(),
+            Some(there) => there.directory(asked.cwd.as_ref()).into(),
+        },
         input: asked.input,
         streams: asked.streams,
         timeout_ms: Some(asked.timeout.unwrap_or(config.defaults.timeout))
@@ -85,7 +91,8 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         quiet_after_ms: asked.quiet_after.map(milliseconds),
         lock: asked.lock,
         queue: asked.queue,
-        waiter: match asked.after.is_empty() {
+        waiter: match asked.after.is_empty() || there.is_some() {
+            // At a place, the far end knows its own program for that.
             true => Vec::new(),
             false => turns::waiter(outlive)?,
         },
@@ -162,6 +169,7 @@ fn variables(
     asked: &Run,
     config: &Config,
     outlive: &Outlive,
+    there: Option<&There>,
     notes: &mut Vec<String>,
 ) -> Result<JobVariables, Error> {
     let mut set: Vec<(OsString, OsString)> = Vec::new();
@@ -178,7 +186,13 @@ fn variables(
     let Inherited {
         mut variables,
         withheld,
-    } = inherited::inherited(&asked.environment, config, set);
+    } = match there {
+        None => inherited::inherited(&asked.environment, config, set),
+        Some(there) => Inherited {
+            variables: there.variables(set),
+            withheld: Vec::new(),
+        },
+    };
     if !withheld.is_empty() {
         notes.push(outlive.reader().withheld(&withheld));
     }
@@ -210,7 +224,8 @@ fn directory(asked: Option<OsText>) -> Result<PathBuf, Error> {
     }
 }
 
-fn refuse_nul(spec: &Spec) -> Result<(), Error> {
+/// Refuses what no program can be given.
+pub fn refuse_nul(spec: &Spec) -> Result<(), Error> {
     let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
     match all.find(|text| has_nul(text.as_os_str())) {
         Some(text) => Err(Error::Nul(text.lossy())),
@@ -298,7 +313,7 @@ mod tests {
         let outlive = Outlive::open_at(world.path()).unwrap();
         let pattern = Pattern::Text("x".to_owned());
         let asked = Run::shell("make").watch(pattern).on_end("date");
-        let spec = specify(&outlive, asked).unwrap().spec;
+        let spec = specify(&outlive, asked, None).unwrap().spec;
         let watch = spec.watch.unwrap();
         assert_eq!((watch.spacing_ms, watch.strikes), (1000, 7));
         assert_eq!((spec.still_ms, spec.breaker.most), (2000, 4));
@@ -311,7 +326,7 @@ mod tests {
         let world = tempfile::tempdir().unwrap();
         fs::write(world.path().join("config.toml"), "").unwrap();
         let outlive = Outlive::open_at(world.path()).unwrap();
-        let spec = |asked| specify(&outlive, asked).unwrap().spec;
+        let spec = |asked| specify(&outlive, asked, None).unwrap().spec;
         let plain = spec(Run::shell("make"));
         assert_eq!((plain.watch, plain.timeout_ms), (None, None));
         assert_eq!(plain.grace_ms, milliseconds(defaults::GRACE));
@@ -326,7 +341,7 @@ mod tests {
         let world = tempfile::tempdir().unwrap();
         fs::write(world.path().join("config.toml"), "colour = 1\n").unwrap();
         let outlive = Outlive::open_at(world.path()).unwrap();
-        let error = specify(&outlive, Run::shell("make")).err().unwrap();
+        let error = specify(&outlive, Run::shell("make"), None).err().unwrap();
         assert!(matches!(error, Error::Config(_)), "{error}");
     }
 }

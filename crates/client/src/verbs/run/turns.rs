@@ -1,7 +1,7 @@
 //! The part of a start that concerns other jobs: those it waits for, and how many a session may run.
 
 use crate::doorbell;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::presence;
 use crate::jobs::twin::Alone;
@@ -20,11 +20,21 @@ pub fn waiter(outlive: &Outlive) -> Result<Vec<OsText>, Error> {
 
 /// Refuses a start after a job that does not exist.
 pub fn refuse_unknown(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
-    let unknown = |id: &&JobId| !outlive.has(id);
-    match spec.after.iter().map(|after| &after.job).find(unknown) {
-        Some(id) => Err(Error::NoSuchJob(id.to_string())),
-        None => Ok(()),
+    for id in spec.after.iter().map(|after| &after.job) {
+        if !outlive.has(id) {
+            return Err(Error::NoSuchJob(id.to_string()));
+        }
+        // Who waits for another job is at its place, and does not know jobs of others.
+        let is_elsewhere = |other: &Spec| other.place != spec.place;
+        if let Some(other) = outlive.read_spec(id).ok().filter(is_elsewhere) {
+            return Err(PlaceError::AfterOther {
+                id: id.clone(),
+                place: other.place,
+            }
+            .into());
+        }
     }
+    Ok(())
 }
 
 /// Refuses a start if the session has as many running jobs as the configuration allows. Until the returned lock is

@@ -33,6 +33,7 @@ pub fn request(call: &Call, pid: i32, args: &Args) -> Result<Adopt, Refused> {
 fn unsuitable(args: &Args) -> Option<&'static str> {
     let given = [
         ("replace", args.replace),
+        ("place", args.place.is_some()),
         ("cwd", args.cwd.is_some()),
         ("env", !args.env.is_empty()),
         ("env_pass", !args.env_pass.is_empty()),

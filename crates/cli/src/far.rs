@@ -1,0 +1,82 @@
+//! `outlive-far`: the program at a place. It serves a courier on its standard input and output, and it is the keeper
+//! of the jobs there, so that one file is all that a place needs.
+//!
+//! ```text
+//!  outlive-far [--digest SHA256] [--home DIR]
+//!                                  the far end; it refuses to run if it is not the program with this digest
+//!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
+//! ```
+#![forbid(unsafe_code)]
+
+use outlive::Outlive;
+use outlive::places::bootstrap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut args = env::args_os();
+    let name = args.next().unwrap_or_default();
+    if Path::new(&name).file_name() == Some(OsStr::new("outlive-keeper")) {
+        std::process::exit(outlive_keeper::main(env::args_os()));
+    }
+    let args: Vec<OsString> = args.collect();
+    if args.first().is_some_and(|first| first == "keeper") {
+        std::process::exit(outlive_keeper::main(
+            [name].into_iter().chain(args.into_iter().skip(1)),
+        ));
+    }
+    match serve(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Whoever started this shows it as the reason.
+            let _ = writeln!(io::stderr(), "outlive-far: {error}");
+            ExitCode::from(125)
+        }
+    }
+}
+
+fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
+    let asked = Asked::read(args).ok_or("usage: outlive-far [--digest SHA256] [--home DIR]")?;
+    if let Some(digest) = &asked.digest {
+        bootstrap::check_own_program(&digest.to_string_lossy())?;
+    }
+    let outlive = match asked.home {
+        None => Outlive::open()?,
+        Some(home) => Outlive::open_at(home)?,
+    };
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    Ok(outlive::places::far::serve(
+        outlive.as_own_keeper(),
+        input,
+        output,
+    )?)
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    digest: Option<OsString>,
+    home: Option<OsString>,
+}
+
+impl Asked {
+    fn read(args: &[OsString]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        for pair in args.chunks(2) {
+            let [option, value] = pair else {
+                return None;
+            };
+            match option.to_str()? {
+                "--digest" => asked.digest = Some(value.clone()),
+                "--home" => asked.home = Some(value.clone()),
+                _ => return None,
+            }
+        }
+        Some(asked)
+    }
+}

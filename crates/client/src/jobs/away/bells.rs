@@ -1,0 +1,52 @@
+//! The doorbells of a job of a place: `--on-end` rings there, by the keeper, and the configured ones ring here, by the
+//! courier, which notes it in `placed`.
+
+use crate::clock;
+use crate::doorbell::ON_END;
+use crate::places::records::{Placed, PlacedStep};
+use outlive_core::doorbell::{self, Doorbell, RingState};
+use outlive_core::place::LOCAL;
+use outlive_core::{JobDir, Spec, State};
+
+/// How it is with a doorbell of an ended job; `None` if it does not ring for this outcome.
+pub fn standing(dir: &JobDir, spec: &Spec, state: &State, bell: &Doorbell) -> Option<RingState> {
+    if spec.place == LOCAL || bell.name == ON_END {
+        return doorbell::standing(state, bell, clock::boot());
+    }
+    if !bell.on.rings_for(&state.end()?.outcome) {
+        return None;
+    }
+    let placed = Placed::read(dir).unwrap_or_default();
+    let tries = placed.steps.iter().filter_map(|step| match step {
+        PlacedStep::Rung {
+            doorbell, failure, ..
+        } if *doorbell == bell.name => Some(failure.clone()),
+        _ => None,
+    });
+    let tries: Vec<Option<String>> = tries.collect();
+    Some(match tries.last().cloned() {
+        Some(None) => RingState::Rung,
+        None => RingState::Waiting {
+            at: clock::boot(),
+            failure: None,
+        },
+        Some(Some(failure)) => match doorbell::next_try(tries.len() as u32, clock::boot()) {
+            Some(at) => RingState::Waiting {
+                at,
+                failure: Some(failure),
+            },
+            None => RingState::GivenUp { failure },
+        },
+    })
+}
+
+/// Whether a doorbell of a job of a place still has to ring here.
+pub fn any_waits(dir: &JobDir, spec: &Spec, state: &State) -> bool {
+    let waits = |bell: &Doorbell| {
+        matches!(
+            standing(dir, spec, state, bell),
+            Some(RingState::Waiting { .. })
+        )
+    };
+    spec.place != LOCAL && state.is_final() && spec.doorbells.iter().any(waits)
+}

@@ -1,0 +1,186 @@
+//! Reaching the place: the thread that opens each wire, greets, and reads until the wire is lost.
+
+use super::ask::{self, Said};
+use super::desk::Courier;
+use super::journals::JournalStream;
+use super::replicas;
+use super::starts;
+use super::thread;
+use super::wire::{Fault, Reading, Wire};
+use crate::clock;
+use crate::hooks::{self, CourierHook};
+use crate::places::Unreached;
+use crate::places::records::{self, Start};
+use crate::places::transport::{self, WireEnds};
+use outlive_core::far::{Answer, Call, Greeting, Hello, ToJournals, WIRE};
+use outlive_core::{BootTime, event, spec};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// Reaches the place whenever somebody wants it, until the courier leaves.
+pub fn work(courier: &Arc<Courier>) {
+    while let Some(number) = courier.wait_until_wanted() {
+        let why = attempt(courier);
+        courier.unreached(number, &why);
+    }
+}
+
+/// Reaches the place and serves the wire. Returns why that is over.
+fn attempt(courier: &Arc<Courier>) -> Unreached {
+    let by = clock::boot() + courier.place.settings.reach;
+    let ends = match transport::open(&courier.outlive, &courier.place, by) {
+        Ok(ends) => ends,
+        Err(why) => return why,
+    };
+    let served = begin(&ends.input).and_then(|wire| serve(courier, &wire, &ends.output, by));
+    let WireEnds {
+        input,
+        output,
+        carrier,
+    } = ends;
+    match served {
+        Ok(()) | Err(Fault::Ended) => {
+            drop((input, output));
+            carrier.why_ended("")
+        }
+        Err(Fault::Broken(why)) => {
+            transport::end(carrier, (input, output));
+            why
+        }
+    }
+}
+
+fn begin(input: &File) -> Result<Arc<Wire>, Fault> {
+    let begin = || -> io::Result<Arc<Wire>> {
+        let wire = Arc::new(Wire::new()?);
+        let (mine, input) = (Arc::clone(&wire), input.try_clone()?);
+        thread("wire", move || mine.write_to(input))?;
+        Ok(wire)
+    };
+    begin().map_err(|error| Fault::Broken(Unreached::NoCourier(format!("its courier: {error}"))))
+}
+
+fn serve(
+    courier: &Arc<Courier>,
+    wire: &Arc<Wire>,
+    output: &File,
+    by: BootTime,
+) -> Result<(), Fault> {
+    let mut reading = Reading::of(wire, output);
+    let served = meet(courier, wire, &mut reading, by).and_then(|()| {
+        courier.reached(wire);
+        let (mine, over) = (Arc::clone(courier), Arc::clone(wire));
+        // It asks, so another thread must read.
+        let _ = thread("settle", move || starts::settle(&mine, &over, None));
+        loop {
+            reading.step(None)?;
+            courier.note_heard(wire);
+        }
+    });
+    let why = match &served {
+        Err(Fault::Broken(why)) => why.clone(),
+        _ => Unreached::Refused("the connection was closed".to_owned()),
+    };
+    courier.lose(wire);
+    wire.close(&why);
+    served
+}
+
+/// Says hello, checks who answers, and asks for the journals of the jobs there.
+fn meet(
+    courier: &Arc<Courier>,
+    wire: &Arc<Wire>,
+    reading: &mut Reading<'_>,
+    by: BootTime,
+) -> Result<(), Fault> {
+    let greeting = greet(courier, wire, reading, by)?;
+    hooks::reach_courier(CourierHook::Greeted);
+    check_instance(courier, &greeting).map_err(Fault::Broken)?;
+    courier.note_contact(&greeting.instance);
+    let home = greeting.instance.home.clone();
+    wire.set_greeting(greeting);
+    let journals = JournalStream::open(courier, wire).map_err(Fault::Broken)?;
+    wire.set_journals(Arc::clone(&journals));
+    for standing in replicas::live(courier) {
+        let id = &standing.id;
+        let done = match standing.placed.start() {
+            // Whoever noted that was killed before it recorded the end.
+            Start::NotStarted(_) | Start::Lost(_) => super::journals::finish(courier, id),
+            // Whoever recorded the end was killed before the place was told.
+            Start::Answered if standing.is_final => {
+                let (job, seq) = (id.clone(), standing.seq);
+                journals.say(wire, &ToJournals::Ack { job, seq });
+                replicas::retire(&courier.outlive, id)
+            }
+            Start::Answered if standing.is_at(&home) => journals.follow(wire, id),
+            Start::Answered | Start::Asked => Ok(()),
+        };
+        if let Err(error) = done {
+            courier.log.note(&format!("cannot follow {id}: {error}"));
+        }
+    }
+    courier.look_at_bells();
+    Ok(())
+}
+
+fn greet(
+    courier: &Courier,
+    wire: &Wire,
+    reading: &mut Reading<'_>,
+    by: BootTime,
+) -> Result<Greeting, Fault> {
+    let broken = |why: String| Fault::Broken(Unreached::NotUnderstood(why));
+    let hello = Call::Hello(Hello {
+        wire: WIRE,
+        home: courier.home.clone(),
+        place: courier.place.key(),
+        journal_format: event::FORMAT,
+        spec_format: spec::FORMAT,
+    });
+    let asked = ask::send(wire, &hello).map_err(Fault::Broken)?;
+    loop {
+        let now = clock::boot();
+        match asked.wait(Some(now)) {
+            None if now >= by => return Err(Fault::Broken(Unreached::TimedOut)),
+            None => reading.step(Some(by))?,
+            Some(Said::Answer(Answer::Hello(greeting))) if greeting.wire == WIRE => {
+                return Ok(*greeting);
+            }
+            Some(Said::Answer(Answer::Hello(greeting))) => {
+                let theirs = greeting.wire;
+                return Err(broken(format!(
+                    "the program there speaks version {theirs} of the wire, and this one version {WIRE}"
+                )));
+            }
+            Some(Said::Answer(Answer::Failed(failure))) => {
+                return Err(Fault::Broken(Unreached::Refused(failure.message)));
+            }
+            Some(Said::Answer(_)) => {
+                return Err(broken("it gave an answer to another question".to_owned()));
+            }
+            Some(Said::Lost(why)) => return Err(Fault::Broken(why)),
+        }
+    }
+}
+
+/// The jobs of a place are at one home. Whatever another one says about them is no news of them.
+fn check_instance(courier: &Courier, greeting: &Greeting) -> Result<(), Unreached> {
+    let Some(known) = records::read_known(&courier.outlive, &courier.place) else {
+        return Ok(());
+    };
+    let there = &greeting.instance;
+    if known.instance.home == there.home {
+        return Ok(());
+    }
+    Err(Unreached::OtherInstance(format!(
+        "another home answers there ({} on {}) than the one that has its jobs ({} on {})",
+        there.root.lossy(),
+        there.host,
+        known.instance.root.lossy(),
+        known.instance.host
+    )))
+}
+
+#[cfg(test)]
+mod tests;

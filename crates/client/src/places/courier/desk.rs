@@ -1,0 +1,439 @@
+//! What the threads of a courier share: whether there is a wire, who wants one, and who listens.
+
+use super::bells::{self, Bells};
+use super::claims::Claims;
+use super::journals::Clerk;
+use super::log::Log;
+use super::replicas::Replicas;
+use super::wire::Wire;
+use crate::clock;
+use crate::home::outlive::Outlive;
+use crate::places::dial::Tidings;
+use crate::places::records::{self, Known, Silence};
+use crate::places::{Place, Unreached};
+use outlive_core::ending;
+use outlive_core::far::{HomeId, Instance, ToJournals};
+use outlive_core::{BootTime, JobDir, JobId, Spec, State, WallTime};
+use outlive_sys::control::Stream;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a courier stays after its last client.
+const STAY: Duration = Duration::from_secs(60);
+/// The first pause before a lost place is tried again, while somebody listens. Each one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// While the place is heard, the time of that is written down this often.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+
+/// A courier, as all its threads know it.
+pub struct Courier {
+    pub outlive: Outlive,
+    pub place: Place,
+    /// The name of this home for others.
+    pub home: HomeId,
+    pub log: Log,
+    pub replicas: Replicas,
+    pub claims: Claims,
+    pub clerk: Clerk,
+    pub bells: Bells,
+    desk: Mutex<Desk>,
+    changed: Condvar,
+}
+
+struct Desk {
+    wire: Option<Arc<Wire>>,
+    /// Attempts are numbered. A request that comes wants one that begins after it came.
+    begun: u64,
+    wanted: u64,
+    failed: u64,
+    why: Unreached,
+    /// When the place is tried again by itself, and the pause after that.
+    next_try: BootTime,
+    pause: Duration,
+    /// Clients that want the wire to be there all the time.
+    listeners: HashMap<u64, Arc<Stream>>,
+    next_listener: u64,
+    /// Starts that were sent and are not answered.
+    patient: usize,
+    clients: usize,
+    alone_since: BootTime,
+    silence: Option<Silence>,
+    /// When the place was last heard, as it is written down.
+    heard_at: Option<WallTime>,
+    leaving: bool,
+    /// Jobs with doorbells that ring here.
+    bells: usize,
+}
+
+/// A client that is there.
+pub struct Client(Arc<Courier>);
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        desk.clients -= 1;
+        desk.alone_since = clock::boot();
+        self.0.changed.notify_all();
+    }
+}
+
+impl Desk {
+    /// Whether the place is to be tried again and again.
+    fn is_listened(&self) -> bool {
+        !self.listeners.is_empty() || self.patient > 0 || self.bells > 0
+    }
+}
+
+impl Courier {
+    pub fn new(outlive: Outlive, place: Place, home: HomeId) -> Courier {
+        let now = clock::boot();
+        let known = records::read_known(&outlive, &place);
+        Courier {
+            log: Log::of(&records::directory(&outlive, &place)),
+            outlive,
+            place,
+            home,
+            replicas: Replicas::default(),
+            claims: Claims::default(),
+            clerk: Clerk::default(),
+            bells: Bells::default(),
+            desk: Mutex::new(Desk {
+                wire: None,
+                begun: 0,
+                wanted: 0,
+                failed: 0,
+                why: Unreached::TimedOut,
+                next_try: now,
+                pause: FIRST_PAUSE,
+                listeners: HashMap::new(),
+                next_listener: 0,
+                patient: 0,
+                clients: 0,
+                alone_since: now,
+                silence: known.and_then(|known| known.unreached),
+                heard_at: None,
+                leaving: false,
+                bells: 0,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, desk: MutexGuard<'a, Desk>, by: Option<BootTime>) -> MutexGuard<'a, Desk> {
+        let left = by.map(|by| by.since(clock::boot()));
+        match left {
+            None => self
+                .changed
+                .wait(desk)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                let waited = self.changed.wait_timeout(desk, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        }
+    }
+
+    /// The wire, which is opened if there is none. Fails when attempts that began after this call have failed: the second
+    /// one, because the first may have met the end of an earlier connection, or the first if a second would not help.
+    pub fn wire(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
+        let mut desk = self.desk();
+        let mut wanted = desk.begun + 1;
+        let mut has_failed = false;
+        loop {
+            if let Some(wire) = usable(&desk) {
+                return Ok(wire);
+            }
+            if desk.failed >= wanted {
+                if has_failed || !desk.why.may_pass() {
+                    return Err(desk.why.clone());
+                }
+                has_failed = true;
+                wanted = desk.begun + 1;
+            }
+            if clock::boot() >= by {
+                return Err(Unreached::TimedOut);
+            }
+            desk.wanted = desk.wanted.max(wanted);
+            self.changed.notify_all();
+            desk = self.wait(desk, Some(by));
+        }
+    }
+
+    /// The wire, for which this waits through failed attempts.
+    pub fn wire_until(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
+        let mut desk = self.desk();
+        desk.patient += 1;
+        // At once, and then with pauses.
+        desk.wanted = desk.wanted.max(desk.begun + 1);
+        self.changed.notify_all();
+        let found = loop {
+            if let Some(wire) = usable(&desk) {
+                break Ok(wire);
+            }
+            if clock::boot() >= by {
+                break Err(desk.why.clone());
+            }
+            desk = self.wait(desk, Some(by));
+        };
+        desk.patient -= 1;
+        found
+    }
+
+    /// Waits until the place is to be tried. Returns the number of the attempt; `None` when the courier leaves.
+    pub fn wait_until_wanted(&self) -> Option<u64> {
+        let mut desk = self.desk();
+        loop {
+            if desk.leaving {
+                return None;
+            }
+            let is_due = desk.is_listened() && clock::boot() >= desk.next_try;
+            if desk.wanted > desk.begun || is_due {
+                desk.begun += 1;
+                desk.wanted = desk.wanted.max(desk.begun);
+                return Some(desk.begun);
+            }
+            let by = desk.is_listened().then_some(desk.next_try);
+            desk = self.wait(desk, by);
+        }
+    }
+
+    /// The place has answered.
+    pub fn reached(&self, wire: &Arc<Wire>) {
+        let mut desk = self.desk();
+        desk.wire = Some(Arc::clone(wire));
+        desk.pause = FIRST_PAUSE;
+        desk.silence = None;
+        let at = clock::wall();
+        tell(&mut desk, &Tidings::Reached { at });
+        self.changed.notify_all();
+    }
+
+    /// The wire is over: nobody gets it any more.
+    pub fn lose(&self, wire: &Arc<Wire>) {
+        let mut desk = self.desk();
+        desk.wire.take_if(|mine| Arc::ptr_eq(mine, wire));
+        desk.heard_at = Some(wall_of(wire.heard()));
+    }
+
+    /// Writes down now and then that the place was heard.
+    pub fn note_heard(&self, wire: &Wire) {
+        let heard_at = wall_of(wire.heard());
+        let mut desk = self.desk();
+        let is_known = |before: WallTime| heard_at < before + NOTED_EVERY;
+        if desk.heard_at.is_some_and(is_known) {
+            return;
+        }
+        desk.heard_at = Some(heard_at);
+        if let Some(known) = records::read_known(&self.outlive, &self.place) {
+            self.write_known(&Known { heard_at, ..known });
+        }
+    }
+
+    /// Asks for the journal of a job.
+    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
+        match wire.journals() {
+            Some(journals) => journals.follow(wire, job),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells who listens that the replica of this job has news.
+    pub fn tell_changed(&self, job: &JobId) {
+        let job = job.clone();
+        tell(&mut self.desk(), &Tidings::Changed { job });
+    }
+
+    /// Says something on the stream of journals, if there is a wire.
+    pub fn tell_journals(&self, line: &ToJournals) {
+        let wire = usable(&self.desk());
+        if let Some(wire) = wire
+            && let Some(journals) = wire.journals()
+        {
+            journals.say(&wire, line);
+        }
+    }
+
+    /// Before jobs that are over are removed there: an earlier ack may have been lost with its wire.
+    pub fn ack_all_of(&self, wire: &Wire, jobs: &[JobId]) {
+        let Some(journals) = wire.journals() else {
+            return;
+        };
+        for job in jobs {
+            let journal = self.outlive.job_dir(job).read_journal();
+            let state = journal.map(|journal| journal.state);
+            if let Some(state) = state.ok().filter(State::is_final) {
+                let (job, seq) = (job.clone(), state.seq);
+                journals.say(wire, &ToJournals::Ack { job, seq });
+            }
+        }
+    }
+
+    /// The home that answers there.
+    pub fn far_home(&self) -> Option<HomeId> {
+        let wire = usable(&self.desk())?;
+        wire.greeting()
+            .map(|greeting| greeting.instance.home.clone())
+    }
+
+    /// Called before the end of a job is written to its replica.
+    pub fn before_end(&self, dir: &JobDir, spec: &Spec) -> io::Result<()> {
+        // Its names are on the disk since its start.
+        ending::relink(dir, spec)?;
+        bells::remember(self, spec)
+    }
+
+    /// Rings for the jobs that have ended.
+    pub fn look_at_bells(self: &Arc<Courier>) {
+        bells::look(self, None);
+    }
+
+    /// Rings for this job, which has ended.
+    pub fn ring_for(self: &Arc<Courier>, job: &JobId) {
+        bells::look(self, Some(job));
+    }
+
+    /// An attempt has failed, or a wire was lost. Writes down that the place is not reached.
+    pub fn unreached(&self, number: u64, why: &Unreached) {
+        self.log.note(&format!("not reached: {why}"));
+        let mut desk = self.desk();
+        desk.wire = None;
+        desk.failed = number;
+        desk.why = why.clone();
+        desk.next_try = clock::boot() + desk.pause;
+        desk.pause = (2 * desk.pause).min(LONGEST_PAUSE);
+        let since = desk
+            .silence
+            .as_ref()
+            .map_or_else(clock::wall, |silence| silence.since);
+        let silence = Silence {
+            since,
+            why: why.to_string(),
+        };
+        desk.silence = Some(silence.clone());
+        if let Some(known) = records::read_known(&self.outlive, &self.place) {
+            self.write_known(&Known {
+                unreached: Some(silence.clone()),
+                heard_at: desk.heard_at.unwrap_or(known.heard_at),
+                ..known
+            });
+        }
+        tell(&mut desk, &Tidings::Unreached(silence));
+        self.changed.notify_all();
+    }
+
+    /// Writes down that the place has answered as this instance.
+    pub fn note_contact(&self, instance: &Instance) {
+        self.desk().heard_at = Some(clock::wall());
+        let known = records::read_known(&self.outlive, &self.place);
+        self.write_known(&Known {
+            instance: known.map_or_else(|| instance.clone(), |known| known.instance),
+            heard_at: clock::wall(),
+            unreached: None,
+        });
+    }
+
+    fn write_known(&self, known: &Known) {
+        if let Err(error) = records::write_known(&self.outlive, &self.place, known) {
+            self.log
+                .note(&format!("cannot write what is known of it: {error}"));
+        }
+    }
+
+    /// A client has come. It is there until this is dropped.
+    pub fn arrived(self: &Arc<Courier>) -> Client {
+        self.desk().clients += 1;
+        Client(Arc::clone(self))
+    }
+
+    /// Tells this client of each change from now on.
+    pub fn listen(&self, client: &Arc<Stream>) -> u64 {
+        let mut desk = self.desk();
+        let number = desk.next_listener;
+        desk.next_listener += 1;
+        desk.listeners.insert(number, Arc::clone(client));
+        let tidings = match (&desk.wire, &desk.silence) {
+            (None, Some(silence)) => Some(Tidings::Unreached(silence.clone())),
+            (None, None) => None,
+            (Some(_), _) => Some(Tidings::Reached { at: clock::wall() }),
+        };
+        if let Some(tidings) = tidings {
+            say(client, &tidings);
+        }
+        self.changed.notify_all();
+        number
+    }
+
+    pub fn unlisten(&self, number: u64) {
+        self.desk().listeners.remove(&number);
+        self.changed.notify_all();
+    }
+
+    /// Waits until nobody needs this courier.
+    pub fn wait_until_unneeded(&self) {
+        let mut desk = self.desk();
+        while !desk.leaving {
+            let is_needed = desk.clients > 0 || desk.bells > 0;
+            let until = desk.alone_since + STAY;
+            if !is_needed && clock::boot() >= until {
+                break;
+            }
+            desk = self.wait(desk, (!is_needed).then_some(until));
+        }
+        desk.leaving = true;
+        self.changed.notify_all();
+    }
+
+    /// Ends the courier now.
+    pub fn leave(&self) {
+        self.desk().leaving = true;
+        self.changed.notify_all();
+    }
+
+    /// How many jobs have doorbells that ring here.
+    pub fn keep_for_bells(&self, jobs: usize) {
+        self.desk().bells = jobs;
+        self.changed.notify_all();
+    }
+}
+
+/// The wall clock at a time of the boot clock.
+fn wall_of(time: BootTime) -> WallTime {
+    clock::wall() - clock::boot().since(time)
+}
+
+fn usable(desk: &Desk) -> Option<Arc<Wire>> {
+    let wire = desk.wire.as_ref().filter(|wire| !wire.is_lost())?;
+    match wire.is_stale() {
+        false => Some(Arc::clone(wire)),
+        // The machine was suspended, and the far end has left meanwhile.
+        true => {
+            wire.cut(Unreached::TimedOut);
+            None
+        }
+    }
+}
+
+fn tell(desk: &mut Desk, tidings: &Tidings) {
+    desk.listeners.retain(|_, client| say(client, tidings));
+}
+
+/// Returns whether it was said. A client that does not read so few lines is not waited for.
+fn say(client: &Stream, tidings: &Tidings) -> bool {
+    let Ok(mut line) = serde_json::to_vec(tidings) else {
+        return true;
+    };
+    line.push(b'\n');
+    let is_said = client.write(&line).is_ok_and(|count| count == line.len());
+    if !is_said {
+        client.shut();
+    }
+    is_said
+}

@@ -1,0 +1,56 @@
+//! The courier: holds the wire of one place.
+//!
+//! ```text
+//!  clients ─► accept ─► a thread for each ─┐            ┌─► answers, relays ─► clients
+//!                                          ├─► wire ─► reader
+//!  contact: opens a wire when wanted ──────┘            └─► replicas ─► clerk: synced, acked, told
+//! ```
+//! It is started by the first client that needs it, and leaves a minute after the last one. While somebody listens, it
+//! reaches the place again when the wire is lost. It keeps nothing that cannot be found again: killed at any moment, the
+//! next one goes on with the files. So what it does is written down before anybody is told, and everything that it asks
+//! of the place can be repeated.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `enter` | becoming the courier of a place: on its own, locked, listening |
+//! | `desk` | what the threads share: whether there is a wire, who wants one, who listens |
+//! | `clients` | requests and their answers |
+//! | `contact` | opening wires, and saying hello |
+//! | `wire` | frames and streams |
+//! | `ask` | one call |
+//! | `relay` | a far stream that appears here |
+//! | `journals` | the stream of journals; syncing and acking |
+//! | `replicas` | the copies of far journals |
+//! | `starts` | starts, and settling those that nobody knows of |
+//! | `claims` | who decides about a start |
+//! | `bells` | doorbells that ring here |
+//! | `log` | what it says when nobody asks |
+//!
+//! Threads sleep until there is something to do. An idle courier wakes up for a ping every 15 s.
+
+mod ask;
+mod bells;
+mod claims;
+mod clients;
+mod contact;
+mod desk;
+mod enter;
+mod journals;
+mod log;
+mod relay;
+mod replicas;
+mod starts;
+mod wire;
+
+pub use enter::run;
+
+use std::io;
+use std::thread::Builder;
+
+/// Enough for any request and answer. Only what is used is taken.
+const STACK: usize = 512 * 1024;
+
+fn thread(name: &str, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let thread = Builder::new().name(name.to_owned()).stack_size(STACK);
+    thread.spawn(act).map(drop)
+}

@@ -1,0 +1,77 @@
+//! `place remove`: removes a place from the configuration, and what is known of it.
+
+use super::add::forget_known;
+use super::edit::Draft;
+use super::{jobs, resolve};
+use crate::clock;
+use crate::error::{Error, PlaceError};
+use crate::home::outlive::Outlive;
+use crate::jobs::away;
+use crate::places::dial;
+use crate::places::records::{PlacedStep, append_placed_synced};
+use outlive_api::place::PlaceRemoved;
+use outlive_core::{JobId, layout};
+use outlive_sys::lock::{self, LockResult};
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+/// What is recorded of a job that was given up.
+const FORGOTTEN: &str = "forgotten by request";
+
+/// Removes a place. With `forget`, its jobs that are not over are lost from then on; without, jobs that are there are an
+/// error.
+pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemoved, Error> {
+    let place = resolve(outlive, name)?;
+    let mut draft = Draft::open(outlive)?;
+    let is_configured = draft.config.places.contains_key(name);
+    let there = jobs(outlive)?.remove(name).unwrap_or_default();
+    if !forget && !there.all.is_empty() {
+        return Err(PlaceError::HasJobs {
+            place: place.name,
+            running: there.running.len(),
+            ended: there.all.len() - there.running.len(),
+        }
+        .into());
+    }
+    draft.remove(name)?;
+    // It would write to the replicas.
+    dial::leave(outlive, &place)?;
+    for id in &there.running {
+        forget_job(outlive, id)?;
+    }
+    let file = is_configured.then(|| draft.file.clone().into());
+    if is_configured {
+        draft.write()?;
+    }
+    forget_known(outlive, &place)?;
+    Ok(PlaceRemoved {
+        name: place.name,
+        file,
+        forgotten: there.running,
+    })
+}
+
+/// How long another process may write to the job's files.
+const WRITING_TAKES: Duration = Duration::from_secs(2);
+
+fn forget_job(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+    let job = outlive.job_dir(id);
+    let failed = || Error::io("cannot write to", job.placed());
+    let until = clock::boot() + WRITING_TAKES;
+    let lock = loop {
+        let file = layout::open_or_replace(&job.lock()).map_err(failed())?;
+        match lock::take(file).map_err(failed())? {
+            LockResult::Acquired(lock) => break lock,
+            LockResult::Held if clock::boot() > until => {
+                return Err(failed()(io::ErrorKind::WouldBlock.into()));
+            }
+            LockResult::Held => thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let (reason, at) = (FORGOTTEN.to_owned(), clock::wall());
+    append_placed_synced(&job, &PlacedStep::Lost { reason, at }).map_err(failed())?;
+    drop(lock);
+    // Records the end, so that it is told.
+    away::find(outlive, &job, id).map(drop)
+}

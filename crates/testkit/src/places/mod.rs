@@ -1,0 +1,56 @@
+//! Places that the tests make. Their processes and files are on this machine, but their home is another one, and our
+//! program gets there as it gets to any other machine.
+//!
+//! | place | how it is reached |
+//! |---|---|
+//! | [`CmdSh`] | `cmd:`, a command that runs `sh` with another home |
+//! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
+//! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
+
+mod cmd_sh;
+mod hosts;
+mod ssh;
+pub mod sshd;
+
+pub use cmd_sh::CmdSh;
+pub use hosts::Hosts;
+pub use ssh::Ssh;
+
+use crate::programs;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+/// The home of a place below the directory of the test there, which is the login directory.
+pub fn far_home(scratch: &Path) -> PathBuf {
+    scratch.join(".local/state/outlive")
+}
+
+/// A directory for what all tests of a build share: our program as it is sent to places, and keys. It lies beside the
+/// programs under test.
+pub fn shared() -> &'static Path {
+    static SHARED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let shared = programs::directory().join("outlive-test-places");
+        fs::create_dir_all(&shared).unwrap();
+        remove_older_programs(&shared.join("outlive"));
+        shared
+    });
+    &SHARED
+}
+
+/// Removes what was sent by tests of an earlier build. No test of this one uses it.
+fn remove_older_programs(directory: &Path) {
+    let changed = |path: &Path| -> io::Result<SystemTime> { path.metadata()?.modified() };
+    let Ok(built) = changed(Path::new(programs::outlive())) else {
+        return;
+    };
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if changed(&path).is_ok_and(|at| at < built) {
+            // Another test may have removed it.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
