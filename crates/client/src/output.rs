@@ -64,7 +64,7 @@ pub struct Output {
 #[derive(Debug)]
 enum Files {
     Here(OutputFiles),
-    Far(FarOutput),
+    Far(Box<FarOutput>),
     /// Only its beginning and its end are here.
     Excerpt(Excerpt),
 }
@@ -111,7 +111,10 @@ impl Output {
             true => OutputFiles::open(&dir, bound)
                 .map_err(Error::io("cannot open", &path))?
                 .map(Files::Here),
-            false => Some(Files::Far(FarOutput::open(outlive, spec, state, size)?)),
+            false => {
+                let far = FarOutput::open(outlive, spec, state, size)?;
+                Some(Files::Far(Box::new(far)))
+            }
         };
         let size = match &files {
             Some(Files::Here(files)) => files.size().map_err(Error::io("cannot read", &path))?,

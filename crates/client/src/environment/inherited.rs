@@ -57,10 +57,6 @@ const FOR_WEBHOOKS: [&str; 9] = [
 /// What a desktop notification needs to find the desktop.
 const FOR_DESKTOPS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"];
 
-/// What `sshd` says of a connection, which ends sooner or later, and the job does not. With the first two, bash would
-/// also read `.bashrc`, as for a command of that connection.
-const OF_A_LOGIN: [&str; 4] = ["SSH_CLIENT", "SSH2_CLIENT", "SSH_CONNECTION", "SSH_TTY"];
-
 /// The changes that make a job's environment out of that of this process.
 #[derive(Clone, Debug, Default)]
 pub struct JobVariables {
@@ -101,9 +97,9 @@ impl JobVariables {
     /// For a job at a place: what is not set here is inherited from the far end, and is not known.
     pub fn at_place(set: Vec<(OsString, OsString)>) -> JobVariables {
         JobVariables {
-            removed: OF_A_LOGIN.map(OsString::from).to_vec(),
             set,
             base: Base::Place,
+            ..JobVariables::default()
         }
     }
 

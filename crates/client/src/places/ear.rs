@@ -100,7 +100,7 @@ impl Ears {
         times.min()
     }
 
-    /// When there is something [`to_say`](Ears::to_say).
+    /// When there is something [`say_now`](Ears::say_now).
     pub fn say_at(&self) -> Option<BootTime> {
         let unheard = self.0.values().filter_map(|ear| ear.silence.as_ref());
         let unsaid = unheard.filter(|unheard| !unheard.is_said);
@@ -120,7 +120,7 @@ impl Ears {
     }
 
     /// The places that have been silent for so long that a person should know. Each is said once in a silence.
-    pub fn to_say(&mut self) -> Vec<(String, Silence)> {
+    pub fn say_now(&mut self) -> Vec<(String, Silence)> {
         let now = clock::boot();
         let mut said = Vec::new();
         for (name, ear) in &mut self.0 {

@@ -90,7 +90,7 @@ pub fn wait_saying(
             watches[place] =
                 watches[place].look(outlive, &mut ears, &ids[place], how.what, room)?;
         }
-        for (place, silence) in ears.to_say() {
+        for (place, silence) in ears.say_now() {
             say(&place, &silence.why);
         }
     }
