@@ -382,9 +382,10 @@ fn the_agent_with_the_keys_is_not_lent() {
     let script = "echo ${SSH_AUTH_SOCK-none} ${DISPLAY-none}";
     let mut run = world.command(["run", "--place", "far", "--id", "job", "--shell", script]);
     let ran = Ran::of(run.env("SSH_AUTH_SOCK", &socket).env("DISPLAY", ":7"));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    world.wait("job");
-    assert_eq!(world.ok(&["log", "job"]), "none none");
+    let waited = world.outlive(&["wait", "job"]);
+    let log = world.outlive(&["log", "job"]);
     agent.kill().unwrap();
     agent.wait().unwrap();
+    assert_eq!((ran.code, waited.code), (0, 0), "{ran:?} {waited:?}");
+    assert_eq!(log.text(), "none none", "{log:?}");
 }
