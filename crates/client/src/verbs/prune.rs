@@ -327,17 +327,13 @@ impl Pruned {
             Ok(None) | Err(_) => {}
         }
         let spec = now;
-<<<<<<< HEAD
-        remove_groups(outlive, &dir, &id, spec.as_ref());
-=======
         if let Some(spec) = &spec
             && let Err(error) = far::remove(outlive, &dir, spec, pass, &mut self.silent)
             && !pass.asked.force
         {
             return Err(error);
         }
-        remove_groups(&dir, &id, spec.as_ref());
->>>>>>> pl-kit
+        remove_groups(outlive, &dir, &id, spec.as_ref());
         let bytes = disk_usage(dir.path());
         if let Some(spec) = &spec {
             links::unlink_job(outlive.home(), spec, &alone);
