@@ -13,9 +13,9 @@ use outlive_api::log::Cursor;
 use outlive_api::notify::{Leftovers, Notify};
 use outlive_api::os_text::OsText;
 use outlive_api::request::{
-    Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob,
-    ForJobs, ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection,
-    Selector, Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
+    Ack, Adopt, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob, ForJobs,
+    ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection, Selector,
+    Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
 };
 use outlive_api::restart::Restart;
 use outlive_api::schemas;
@@ -178,27 +178,6 @@ fn objects(value: &Value, at: &str) -> Vec<String> {
         }
         _ => Vec::new(),
     }
-}
-
-#[test]
-fn adding_a_place() {
-    let place = AddPlace {
-        name: "gpu".to_owned(),
-        address: "ssh:me@gpu1".to_owned(),
-        cwd: Some("/data".to_owned()),
-        home: Some("~/jobs".to_owned()),
-        login: true,
-        env: [("A".to_owned(), "1".to_owned())].into(),
-        reach: Some(Duration::from_secs(5)),
-        replace: true,
-    };
-    let least = AddPlace {
-        name: "gpu".to_owned(),
-        address: "ssh:gpu1".to_owned(),
-        ..AddPlace::default()
-    };
-    let written = json!({"name": "gpu", "address": "ssh:gpu1"});
-    check("place_add_request", &place, (written, least));
 }
 
 #[test]
@@ -387,10 +366,10 @@ fn requests_about_a_session_read_back() {
     );
 }
 
-/// The schemas say which requests there are, and each is checked above.
+/// The schemas say which requests there are, and each is checked above or in `places.rs`.
 #[test]
 fn every_request_is_checked() {
-    let source = include_str!("requests.rs");
+    let source = concat!(include_str!("requests.rs"), include_str!("places.rs"));
     for named in schemas::requests() {
         let name = format!("\"{}\"", named.name);
         assert!(source.contains(&name), "{name} is not checked");

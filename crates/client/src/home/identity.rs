@@ -19,16 +19,10 @@ const LENGTH: usize = 33;
 
 /// The id of this home. It is made if there is none, and is on the disk before anybody knows it.
 pub(crate) fn home_id(outlive: &Outlive) -> Result<HomeId, Error> {
-    let path = outlive.home().home_id();
-    let failed = || Error::io("cannot read", &path);
-    match layout::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        read => {
-            if let Some(id) = parse(&read.map_err(failed())?).map_err(failed())? {
-                return Ok(id);
-            }
-        }
+    if let Some(id) = read(outlive)? {
+        return Ok(id);
     }
+    let path = outlive.home().home_id();
     outlive.prepare()?;
     let failed = || Error::io("cannot write", &path);
     let file = layout::open_or_make(&path).map_err(failed())?;
@@ -42,6 +36,16 @@ pub(crate) fn home_id(outlive: &Outlive) -> Result<HomeId, Error> {
             Ok(id)
         }
     }
+}
+
+/// The id of this home, if it has one.
+pub(crate) fn read(outlive: &Outlive) -> Result<Option<HomeId>, Error> {
+    let path = outlive.home().home_id();
+    let read = match layout::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.and_then(|bytes| parse(&bytes)),
+    };
+    read.map_err(Error::io("cannot read", &path))
 }
 
 fn write(file: &File, id: &HomeId, path: &Path) -> io::Result<()> {

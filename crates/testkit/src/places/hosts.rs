@@ -257,15 +257,22 @@ impl Hosts {
         ip(&["neigh", "del", &self.address(host), "dev", &self.bridge()]);
     }
 
-    /// The link of this host carries so many kilobits a second.
+    /// The link of this host carries so many kilobits a second, each way.
     pub fn slow_down(&self, host: usize, kilobits: u32) {
         let rate = format!("{kilobits}kbit");
+        let limit = [
+            "root", "tbf", "rate", &rate, "burst", "4kb", "latency", "400ms",
+        ];
         let cable = self.cable(host);
-        let limit = ["tbf", "rate", &rate, "burst", "4kb", "latency", "400ms"];
         must(
             "tc",
-            &[&["qdisc", "replace", "dev", &cable, "root"][..], &limit].concat(),
+            &[&["qdisc", "replace", "dev", &cable][..], &limit].concat(),
         );
+        let namespace = self.namespace(host);
+        let there = [
+            "netns", "exec", &namespace, "tc", "qdisc", "replace", "dev", "eth0",
+        ];
+        ip(&[&there[..], &limit].concat());
     }
 
     /// All processes of this host die at the same moment.

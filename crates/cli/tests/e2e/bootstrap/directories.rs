@@ -17,7 +17,7 @@ fn started_in(there: &There) -> PathBuf {
 
 /// A place with two directories that come first: this one, and the usual one in the home directory.
 fn with_first() -> (There, PathBuf) {
-    let mut there = There::default();
+    let mut there = There::new();
     let first = there.path("first");
     fs::create_dir(&first).unwrap();
     there.variables = format!("XDG_CACHE_HOME={}", first.display());
@@ -94,7 +94,7 @@ fn one_that_allows_no_programs_is_left_for_the_next() {
 
 #[test]
 fn the_configured_one_comes_last() {
-    let mut there = There::default();
+    let mut there = There::new();
     let configured = there.path("it's \"mine\" $HOME");
     fs::create_dir(&configured).unwrap();
     there.settings.far_dir = Some(configured.clone());
@@ -111,7 +111,7 @@ fn the_configured_one_comes_last() {
 
 #[test]
 fn where_there_is_none_each_is_named_with_the_reason() {
-    let there = There::default();
+    let there = There::new();
     fs::create_dir_all(there.cache()).unwrap();
     there.add_program("id", "echo 4343");
     let why = there.refusal();

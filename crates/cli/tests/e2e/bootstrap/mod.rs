@@ -36,8 +36,8 @@ struct There {
     within: Duration,
 }
 
-impl Default for There {
-    fn default() -> There {
+impl There {
+    fn new() -> There {
         let there = There {
             directory: tempfile::tempdir().unwrap(),
             shell: "sh".to_owned(),
@@ -51,9 +51,7 @@ impl Default for There {
         }
         there
     }
-}
 
-impl There {
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

@@ -8,7 +8,7 @@ use std::thread;
 
 #[test]
 fn it_is_sent_once_and_started_under_its_digest() {
-    let there = There::default();
+    let there = There::new();
     let program = there.sent();
     let path = there.cache().join(format!("far-{}", program.digest));
     let started = there.start();
@@ -32,7 +32,7 @@ fn it_arrives_byte_for_byte_with_and_without_gzip() {
         .map(|n| char::from(b'!' + (n * n % 89) as u8))
         .collect();
     for has_gzip in [true, false] {
-        let mut there = There::default();
+        let mut there = There::new();
         there.program = format!("{SCRIPT}# {noise}\n");
         if !has_gzip {
             // A system with just these programs.
@@ -56,7 +56,7 @@ fn it_arrives_byte_for_byte_with_and_without_gzip() {
 
 #[test]
 fn a_cut_upload_leaves_nothing() {
-    let mut there = There::default();
+    let mut there = There::new();
     // What remains of the input once the script has been read is random, so it cannot be packed.
     let bytes: [u8; 4096] = outlive_sys::file::random().unwrap();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -73,7 +73,7 @@ fn a_cut_upload_leaves_nothing() {
 
 #[test]
 fn a_program_of_another_size_is_sent_again() {
-    let there = There::default();
+    let there = There::new();
     there.start();
     let path = There::files(&there.cache()).remove(0);
     fs::write(&path, "#!/bin/sh\n").unwrap();
@@ -83,7 +83,7 @@ fn a_program_of_another_size_is_sent_again() {
 
 #[test]
 fn many_may_send_it_at_once() {
-    let there = There::default();
+    let there = There::new();
     there.sent();
     thread::scope(|scope| {
         for _ in 0..6 {
@@ -95,7 +95,7 @@ fn many_may_send_it_at_once() {
 
 #[test]
 fn another_machine_is_refused_before_anything_is_sent() {
-    let there = There::default();
+    let there = There::new();
     there.add_program(
         "uname",
         "case $1 in -m) echo riscv64 ;; *) echo Linux ;; esac",
@@ -113,7 +113,7 @@ fn another_machine_is_refused_before_anything_is_sent() {
 /// The real program, because it looks at itself.
 #[test]
 fn a_program_with_another_digest_does_not_run_and_is_sent_again() {
-    let there = There::default();
+    let there = There::new();
     let far = outlive_testkit::programs::directory().join("outlive-far");
     let program = outlive::places::bootstrap::Program::at(&far, &there.path("digest")).unwrap();
     let open = || {

@@ -23,7 +23,7 @@ fn every_shell_that_reads_sh_can_run_it() {
         {
             continue;
         }
-        let mut there = There::default();
+        let mut there = There::new();
         there.shell = shell.to_owned();
         let sent = there.start();
         assert_eq!(there.start(), sent, "{shell}");
@@ -36,7 +36,7 @@ fn the_shell_of_a_login_only_has_to_execute_sh() {
         if !std::path::Path::new("/bin").join(shell).exists() {
             continue;
         }
-        let mut there = There::default();
+        let mut there = There::new();
         there.shell = format!("{shell} -c 'exec sh'");
         there.start();
     }
@@ -44,7 +44,7 @@ fn the_shell_of_a_login_only_has_to_execute_sh() {
 
 #[test]
 fn what_is_said_before_is_skipped() {
-    let mut there = There::default();
+    let mut there = There::new();
     let noise = "echo hello; echo outlive-far-0 have /x; yes | head -c 200000; printf no-end";
     there.shell = format!("sh -c '{noise}; echo oops >&2; exec sh'");
     there.start();
@@ -53,7 +53,7 @@ fn what_is_said_before_is_skipped() {
 /// A terminal repeats what it gets, and a mark within it is not one of the script's.
 #[test]
 fn an_echo_is_no_answer() {
-    let mut there = There::default();
+    let mut there = There::new();
     there.within = Duration::from_millis(300);
     there.shell = "cat".to_owned();
     assert!(matches!(there.refusal(), Unreached::TimedOut));
@@ -61,7 +61,7 @@ fn an_echo_is_no_answer() {
 
 #[test]
 fn what_goes_on_talking_is_no_place() {
-    let mut there = There::default();
+    let mut there = There::new();
     there.shell = "yes we can".to_owned();
     let why = there.refusal();
     assert!(matches!(why, Unreached::NotUnderstood(_)), "{why:?}");
@@ -70,7 +70,7 @@ fn what_goes_on_talking_is_no_place() {
 
 #[test]
 fn what_says_nothing_is_given_up_and_ended() {
-    let mut there = There::default();
+    let mut there = There::new();
     there.within = Duration::from_millis(300);
     let pid = there.path("pid");
     there.shell = format!("sh -c 'echo $$ >{}; exec sleep 600'", pid.display());
@@ -84,7 +84,7 @@ fn what_says_nothing_is_given_up_and_ended() {
 
 #[test]
 fn what_ends_says_why() {
-    let mut there = There::default();
+    let mut there = There::new();
     for (shell, words) in [
         (
             "sh -c 'echo no way in >&2; exit 3'",

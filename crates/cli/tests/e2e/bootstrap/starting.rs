@@ -5,7 +5,7 @@ use std::fs;
 
 #[test]
 fn it_is_told_its_digest_and_the_home_of_the_configuration() {
-    let mut there = There::default();
+    let mut there = There::new();
     let digest = there.sent().digest;
     let words = |started: Vec<String>| -> Vec<String> {
         let words = started.iter().filter_map(|line| line.strip_prefix("word "));
@@ -23,7 +23,7 @@ fn it_is_told_its_digest_and_the_home_of_the_configuration() {
 
 #[test]
 fn it_inherits_what_the_place_has_and_nothing_of_the_script() {
-    let mut there = There::default();
+    let mut there = There::new();
     let umask = |started: &[String]| started[started.len() - 2].clone();
     for mask in ["0022", "0027", "0000"] {
         there.shell = format!("sh -c 'umask {mask}; exec sh'");
@@ -55,7 +55,7 @@ fn it_inherits_what_the_place_has_and_nothing_of_the_script() {
 
 #[test]
 fn it_replaces_the_shell() {
-    let mut there = There::default();
+    let mut there = There::new();
     there.program =
         "#!/bin/sh\nread -r go; echo $PPID; cat /proc/$PPID/comm; echo end; exec cat\n".to_owned();
     let own = std::process::id().to_string();

@@ -54,7 +54,10 @@ fn who_listens_hears_that_the_wire_is_lost_and_that_it_is_back() {
     world.ok(&["run", "--id", "job", "--", "sleep", "60"]);
     let mut listener = Client::asking(&world, &json!("listen"));
     assert_eq!(listener.line(), Some(json!("opened")));
-    let is = |line: Option<Value>, what: &str| assert!(line.unwrap()[what].is_object());
+    let is = |line: Option<Value>, what: &str| {
+        let line = line.unwrap();
+        assert!(line[what].is_object(), "{what}: {line}");
+    };
     is(listener.line(), "reached");
     let known = |world: &World| {
         let known = fs::read(super::directory(world).join("known")).unwrap();

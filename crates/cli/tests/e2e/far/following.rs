@@ -3,7 +3,7 @@
 use super::id;
 use outlive_core::Size;
 use outlive_core::control::Request;
-use outlive_core::far::{Call, FromJournals, Opening, ToJournals};
+use outlive_core::far::{Answer, Call, FromJournals, Opening, Standing, ToJournals};
 use outlive_core::wire::{Frame, Kind};
 use outlive_testkit::checks::keepings;
 use outlive_testkit::processes::is_alive;
@@ -52,6 +52,43 @@ fn what_is_not_there_is_gone_and_jobs_of_others_are_not_there() {
         assert_eq!(look.unwrap_err().code, "no_such_job");
     }
     world.ok(&["stop", "own"]);
+}
+
+/// A disk that is away is no verdict about the jobs on it.
+#[test]
+fn nothing_is_said_of_jobs_whose_home_has_vanished() {
+    let world = World::new();
+    let mut far = WireClient::greeted(&world);
+    far.launch("job", &["true"]);
+    far.until_over("job");
+    fs::rename(world.home(), world.path("away")).unwrap();
+    for asked in [
+        Call::Standing {
+            jobs: vec![id("job")],
+        },
+        Call::Remove {
+            jobs: vec![id("job")],
+        },
+    ] {
+        assert_eq!(far.call(asked).unwrap_err().code, "io");
+    }
+    far.follow("job", 0);
+    let failed = |message: &FromJournals| matches!(message, FromJournals::Failed { .. });
+    until("it cannot be followed", || far.told().iter().any(failed));
+    // As a mount point looks from which the disk has gone.
+    fs::create_dir_all(world.home().join("jobs")).unwrap();
+    let standing = far.call(Call::Standing {
+        jobs: vec![id("job")],
+    });
+    assert_eq!(standing.unwrap_err().code, "io");
+    assert!(!far.told().contains(&FromJournals::Gone { job: id("job") }));
+    fs::remove_dir_all(world.home()).unwrap();
+    fs::rename(world.path("away"), world.home()).unwrap();
+    let standing = far.call(Call::Standing {
+        jobs: vec![id("job"), id("none")],
+    });
+    let expected = vec![Standing::There, Standing::NotThere];
+    assert_eq!(standing, Ok(Answer::Standing(expected)));
 }
 
 /// Every answer of a keeper comes after the records that it speaks of.

@@ -2,6 +2,7 @@
 
 use super::greeting;
 use super::journals::{self, Journals};
+use super::standing::standing;
 use super::stream::Stream;
 use super::{Far, bad_input, bytes, failed, failure, launching, programs, relay};
 use crate::error::Error;
@@ -9,7 +10,7 @@ use crate::hooks::{self, FarHook};
 use crate::verbs::doctor::doctor;
 use crate::verbs::{prune, show};
 use outlive_core::JobId;
-use outlive_core::far::{Answer, Call, FarFailure, Launch, Launched, MAX_CALL, Opening, Standing};
+use outlive_core::far::{Answer, Call, FarFailure, Launch, Launched, MAX_CALL, Opening};
 use outlive_core::output;
 use std::io;
 use std::sync::Arc;
@@ -161,7 +162,12 @@ impl Far {
             Call::Hello(_) => unreachable!("it is answered before"),
             Call::Launch(asked) => self.launch(*asked)?,
             Call::Standing { jobs } => {
-                Answer::Standing(jobs.iter().map(|job| self.standing(job)).collect())
+                let greeted = self.greeted.get();
+                let of = |greeted| {
+                    jobs.iter()
+                        .map(move |job| standing(&self.outlive, greeted, job))
+                };
+                Answer::Standing(greeted.into_iter().flat_map(of).collect::<Result<_, _>>()?)
             }
             Call::Look { job } => self.look(&job)?,
             Call::Remove { jobs } => self.remove(&jobs)?,
@@ -183,16 +189,6 @@ impl Far {
             None => Ok(Answer::Failed(refused(
                 "the first call of a wire is the hello",
             ))),
-        }
-    }
-
-    fn standing(&self, job: &JobId) -> Standing {
-        match self.outlive.read_spec(job) {
-            Ok(spec) if self.is_own(&spec) => Standing::There,
-            Ok(_) => Standing::OtherJob,
-            Err(error) if error.is_no_such_job() => Standing::NotThere,
-            // There is something. Whoever follows it learns what is wrong with it.
-            Err(_) => Standing::There,
         }
     }
 

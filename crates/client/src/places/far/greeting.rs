@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 /// What is known after the hello.
 #[derive(Clone, Debug)]
 pub struct Greeted {
+    /// The home here.
+    pub home: HomeId,
     /// The session of all jobs of the courier's home.
     pub session: Label,
     /// The file with the epoch of its place.
@@ -32,6 +34,7 @@ pub struct Greeted {
 pub fn greet(outlive: &Outlive, hello: &Hello) -> Result<(Greeted, Greeting), FarFailure> {
     refuse_strangers(hello)?;
     let greeted = Greeted {
+        home: identity::home_id(outlive).map_err(|error| failure(&error))?,
         session: session_of(&hello.home)?,
         near: outlive.home().near(&hello.home, &hello.place),
         login_directory: login_directory(),
@@ -68,8 +71,7 @@ fn session_of(home: &HomeId) -> Result<Label, FarFailure> {
 }
 
 fn answer(outlive: &Outlive, hello: &Hello, greeted: &Greeted) -> Result<Greeting, Error> {
-    let home = identity::home_id(outlive)?;
-    if home == hello.home {
+    if greeted.home == hello.home {
         return Err(Error::Place(PlaceError::OwnHome(
             outlive.home().root().to_owned(),
         )));
@@ -82,7 +84,7 @@ fn answer(outlive: &Outlive, hello: &Hello, greeted: &Greeted) -> Result<Greetin
     Ok(Greeting {
         wire: WIRE,
         instance: Instance {
-            home,
+            home: greeted.home.clone(),
             root: OsText::from(outlive.home().root().as_os_str().to_owned()),
             host: here.host.name.clone(),
             machine: here.host.machine.clone(),

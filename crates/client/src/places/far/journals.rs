@@ -15,8 +15,8 @@ use super::stream::Stream;
 use super::watching;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
+use outlive_core::JobId;
 use outlive_core::far::{FromJournals, MAX_LINE, ToJournals};
-use outlive_core::{JobId, Label};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ const MAX_FOLLOWED: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Journals {
     pub outlive: Outlive,
-    pub session: Label,
+    pub greeted: Greeted,
     stream: Arc<Stream>,
     /// Held while a message is sent, so that messages do not mix.
     sending: Mutex<()>,
@@ -59,7 +59,7 @@ impl Journals {
         let (waker, bell) = outlive_sys::capture::new_pipe()?;
         let journals = Arc::new(Journals {
             outlive: outlive.clone(),
-            session: greeted.session.clone(),
+            greeted: greeted.clone(),
             stream: Arc::clone(stream),
             sending: Mutex::default(),
             acks,

@@ -52,16 +52,16 @@ pub fn launch(far: &Far, greeted: &Greeted, asked: Launch) -> Result<Launched, E
         drop(shared);
         match made {
             Ok(NameClaim::Claimed(lock)) => {
-                begin(&far.outlive, &spec, lock, &variables)?;
+                begin(&far.outlive, &spec, lock, &variables);
                 return Ok(Launched::There);
             }
             Ok(NameClaim::Taken) => match look(&far.outlive, &spec)? {
-                Found::Ours => return resume(&far.outlive, &spec, &variables),
+                Found::Ours => return Ok(resume(&far.outlive, &spec, &variables)),
                 Found::Another => return Ok(Launched::IdTaken),
                 Found::Nothing => {}
             },
             Err(Error::IdOfPost(_)) => return Ok(Launched::IdTaken),
-            Err(error) => return withdraw(&far.outlive, &spec, &error),
+            Err(error) => return Ok(withdraw(&far.outlive, &spec, &error)),
         }
     }
     Ok(Launched::IdTaken)
@@ -140,26 +140,17 @@ fn not_made(error: &Error) -> Launched {
     }
 }
 
-/// Starts the keepers. A job that cannot start is there all the same, and its journal says why.
-fn begin(
-    outlive: &Outlive,
-    spec: &Spec,
-    lock: Lock,
-    variables: &JobVariables,
-) -> Result<(), Error> {
+/// Starts the keepers. A job that cannot start is there all the same, and its journal says why. If that cannot be
+/// written now, whoever meets the job next finds that nobody has started it.
+fn begin(outlive: &Outlive, spec: &Spec, lock: Lock, variables: &JobVariables) {
     let reason = match launch::start(outlive, spec, lock, variables) {
         Ok(StartResult::Ready) => None,
         Ok(StartResult::Died) => Some(run::KEEPERS_DIED.to_owned()),
         Err(error) => Some(error.to_string()),
     };
     keeper_process::reap();
-    match reason {
-        None => Ok(()),
-        Some(reason) => match presence::abandon(outlive, &spec.id, &reason) {
-            // It ended at once and was pruned.
-            Err(error) if error.is_no_such_job() => Ok(()),
-            other => other,
-        },
+    if let Some(reason) = reason {
+        let _ = presence::abandon(outlive, &spec.id, &reason);
     }
 }
 
@@ -185,11 +176,12 @@ fn is_same(one: &Spec, other: &Spec) -> bool {
 }
 
 /// The job is there. Starts it if nobody has, and nobody has recorded that nobody will.
-fn resume(outlive: &Outlive, spec: &Spec, variables: &JobVariables) -> Result<Launched, Error> {
-    if let Some(lock) = take_unstarted(outlive, &spec.id)? {
-        begin(outlive, spec, lock, variables)?;
+fn resume(outlive: &Outlive, spec: &Spec, variables: &JobVariables) -> Launched {
+    // If its journal cannot be read now, whoever meets it next says what became of it.
+    if let Ok(Some(lock)) = take_unstarted(outlive, &spec.id) {
+        begin(outlive, spec, lock, variables);
     }
-    Ok(Launched::There)
+    Launched::There
 }
 
 /// The lock of a job that has only been accepted.
@@ -214,12 +206,12 @@ fn take_unstarted(outlive: &Outlive, id: &JobId) -> Result<Option<Lock>, Error> 
 }
 
 /// The directory was not made, or it was and the rest failed: then the job is there and was not started.
-fn withdraw(outlive: &Outlive, spec: &Spec, error: &Error) -> Result<Launched, Error> {
+fn withdraw(outlive: &Outlive, spec: &Spec, error: &Error) -> Launched {
     match look(outlive, spec) {
         Ok(Found::Ours) => {
-            presence::abandon(outlive, &spec.id, &error.to_string())?;
-            Ok(Launched::There)
+            let _ = presence::abandon(outlive, &spec.id, &error.to_string());
+            Launched::There
         }
-        _ => Ok(not_made(error)),
+        _ => not_made(error),
     }
 }

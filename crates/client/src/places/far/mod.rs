@@ -13,6 +13,7 @@
 //! | `outbox`, `stream` | frames out, in order; the flow of each stream |
 //! | `calls` | what each stream carries, and the answer of each call |
 //! | `greeting`, `epoch` | the hello, and that no earlier wire starts a job after it |
+//! | `standing` | whether a job is there |
 //! | `launching`, `login` | starting a job at most once; the environment of a login shell |
 //! | `journals`, `followed`, `watching` | the records of all jobs, as they come |
 //! | `acks` | what the courier has safely |
@@ -31,6 +32,7 @@ mod login;
 mod outbox;
 mod programs;
 mod relay;
+mod standing;
 mod stream;
 mod watching;
 
@@ -40,9 +42,9 @@ use crate::home::outlive::{Caller, Outlive};
 use acks::Acks;
 use greeting::Greeted;
 use journals::Journals;
+use outlive_core::JobId;
 use outlive_core::far::FarFailure;
 use outlive_core::wire::{Decoder, Frame, Kind, parse_room};
-use outlive_core::{JobId, Spec};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::own;
 use std::ffi::OsString;
@@ -203,17 +205,11 @@ impl Far {
         Ok(self.outlive.clone().called_by(Caller::Session(session)))
     }
 
-    fn is_own(&self, spec: &Spec) -> bool {
-        let greeted = self.greeted.get();
-        greeted.is_some_and(|greeted| spec.session.as_ref() == Some(&greeted.session))
-    }
-
-    /// Fails unless this is a job of the courier's home. Jobs of others are none that it can know.
+    /// Fails unless this is a job of the courier's home.
     fn own(&self, job: &JobId) -> Result<(), Error> {
-        match self.outlive.read_spec(job) {
-            Ok(spec) if self.is_own(&spec) => Ok(()),
-            Ok(_) => Err(Error::NoSuchJob(job.to_string())),
-            Err(error) => Err(error),
+        match self.greeted.get() {
+            Some(greeted) => standing::require(&self.outlive, greeted, job),
+            None => Err(Error::NoSuchJob(job.to_string())),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::followed::{Followed, NotSent};
 use super::journals::Journals;
 use super::outbox::Over;
+use super::standing;
 use crate::clock;
 use crate::error::Error;
 use crate::jobs::connection::Connection;
@@ -11,6 +12,7 @@ use crate::launch::keeper_process;
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::BootTime;
 use outlive_core::control::Request;
+use outlive_core::far::Standing;
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::own;
 use std::fs::File;
@@ -88,10 +90,12 @@ fn attend(
     match tried {
         Ok(until) => Ok(until),
         Err(Failed::Over) => Err(Over),
-        Err(Failed::Error(error)) if error.is_no_such_job() => {
-            journals.give_up(followed, None).map(|()| None)
+        Err(Failed::Error(error)) => {
+            let standing = standing::standing(&journals.outlive, &journals.greeted, &followed.job);
+            let is_gone = matches!(standing, Ok(Standing::NotThere | Standing::OtherJob));
+            let why = (!is_gone).then_some(&error);
+            journals.give_up(followed, why).map(|()| None)
         }
-        Err(Failed::Error(error)) => journals.give_up(followed, Some(&error)).map(|()| None),
     }
 }
 
@@ -114,10 +118,7 @@ fn try_to_attend(
     let (outlive, job) = (&journals.outlive, &followed.job);
     let after = |pause: Duration| Ok(Some(Until::Time(clock::boot() + pause)));
     loop {
-        // A job of another home is none that this courier can follow.
-        if outlive.read_spec(job)?.session.as_ref() != Some(&journals.session) {
-            return Err(Error::NoSuchJob(job.to_string()).into());
-        }
+        standing::require(outlive, &journals.greeted, job)?;
         let (presence, state) = presence::meet(outlive, job)?;
         let seq = followed
             .send_news(journals)
