@@ -1,6 +1,7 @@
 //! Reaching a host: login shells that talk, keys that are wrong, servers that are not there.
 
 use super::{assert_exact, configure, counted, over_ssh};
+use outlive_testkit::checks::every;
 use outlive_testkit::places::Ssh;
 use outlive_testkit::places::sshd::{HOST, Sshd, stranger};
 use outlive_testkit::ran::Ran;
@@ -126,7 +127,7 @@ fn a_server_that_is_not_there_is_named() {
 
 #[test]
 fn a_command_that_is_no_shell_is_told_apart_from_a_place() {
-    for (at, word) in [
+    let cells = [
         ("cmd:false", ""),
         ("cmd:true", ""),
         ("cmd:no-such-command-anywhere", "no-such-command-anywhere"),
@@ -137,11 +138,16 @@ fn a_command_that_is_no_shell_is_told_apart_from_a_place() {
         ),
         ("cmd:cat", ""),
         ("cmd:sleep 60", ""),
-    ] {
-        let world = World::new();
-        configure(&world, &format!("at = {at:?}\nreach = \"2s\""));
-        assert_unreached(&world, &["far", word]);
-    }
+    ];
+    every(
+        &cells,
+        |(at, _)| (*at).to_owned(),
+        |(at, word)| {
+            let world = World::new();
+            configure(&world, &format!("at = {at:?}\nreach = \"2s\""));
+            assert_unreached(&world, &["far", word]);
+        },
+    );
 }
 
 #[test]

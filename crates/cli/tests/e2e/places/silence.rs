@@ -26,7 +26,7 @@ fn a_frame_that_cannot_be_read_ends_the_wire_and_nothing_else() {
     let (tap, world) = tapped();
     let mut round = 0;
     for direction in Direction::BOTH {
-        for nth in 2..7 {
+        for nth in [2, 3, 5] {
             for at in [0, 2] {
                 round += 1;
                 let id = format!("job-{round}");
