@@ -342,13 +342,18 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     )
 }
 
-/// The files that are left in a pruned home, except those that may stay: the history of ended jobs, the boot, and the
-/// match limits of its sessions.
+/// The files that are left in a pruned home, except those that may stay: the history of ended jobs, the boot, when
+/// retention last looked, and the match limits of its sessions.
 pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     let mut files = world.files();
     // What a killed job has left in its queue is removed when the next one joins.
     let is_of_the_home = |path: &PathBuf| {
-        path.starts_with("ended") || path.starts_with("queues") || path.ends_with("boot")
+        ["ended", "queues"]
+            .iter()
+            .any(|stays| path.starts_with(stays))
+            || ["boot", "retention"]
+                .iter()
+                .any(|stays| path.ends_with(stays))
     };
     files.retain(|path| !is_of_the_home(path) && !path.ends_with(".matches"));
     files

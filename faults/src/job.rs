@@ -245,6 +245,11 @@ impl Kind {
         self.name == queued::QUEUED.name
     }
 
+    /// Whether this is another job, which the story of this kind needs.
+    pub fn is_helper(&self, id: &str) -> bool {
+        self.waits() && queued::is_helper(id)
+    }
+
     /// Does to the started job what its kind says, and waits for its end.
     pub fn go_on(&self, world: &World) -> Result<Value, String> {
         let driven = (self.drive)(world);

@@ -128,8 +128,8 @@ impl Strike {
         let is_victim = self.role == Role::Launcher || self.fault == Fault::KillBoth;
         match (launched.code == 0, is_started) {
             (true, true) | (false, false) => Ok(()),
-            // It waited for its turn when its keepers died, and its launcher had told so.
-            (true, false) if self.fault == Fault::KillBoth && self.kind().waits() => Ok(()),
+            // It waited for its turn when the fault came, and its launcher had told so.
+            (true, false) if self.role != Role::Launcher && self.kind().waits() => Ok(()),
             (false, true) if is_victim => Ok(()),
             (true, false) => {
                 Err("the launcher reports a start, but the job was not started".to_owned())

@@ -11,6 +11,7 @@ then under the same event id.
 import os
 import random
 import re
+import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -124,7 +125,10 @@ def calls_after(items, job):
 
 def main(agent, how, lives, seed, outlive, directory, *program):
     def life(number, moment):
-        return Life(agent, how, number, moment, outlive, directory, list(program)).live()
+        ended = Life(agent, how, number, moment, outlive, directory, list(program)).live()
+        # Codex copies itself into the home of each life, with 400 MB.
+        shutil.rmtree(os.path.join(directory, str(number)), ignore_errors=True)
+        return ended
 
     whole = life("whole", None)
     moments = random.Random(int(seed))

@@ -52,7 +52,8 @@ class World:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
         path = [os.path.dirname(outlive), os.path.dirname(program[0]), os.environ["PATH"]]
         self.env = clean | {
-            "HOME": self.home, "PATH": os.pathsep.join(path), "TERM": "xterm-256color",
+            # opencode works in the directory that PWD names, and asks before a command touches another one.
+            "HOME": self.home, "PWD": self.work, "PATH": os.pathsep.join(path), "TERM": "xterm-256color",
             # The mark that `cargo xtask agents` finds the processes by.
             "OUTLIVE_AGENTS_PLACE": directory,
         } | self.variables() | (variables or {})

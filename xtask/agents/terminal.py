@@ -39,7 +39,8 @@ class Terminal:
         )
         os.close(theirs)
         self.drawn = b""
-        threading.Thread(target=self.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
     def read(self):
         try:
@@ -87,4 +88,6 @@ class Terminal:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # The next terminal gets the same number, and a reader that was still at work would take what is drawn there.
+        self.reader.join(PATIENCE)
         os.close(self.side)

@@ -14,6 +14,7 @@ mod demo;
 mod faults;
 mod install;
 mod layers;
+mod locks;
 mod places;
 mod portable;
 mod sanitize;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
         Some("install") => install::install(),
         Some("demo") => demo::demo(),
         Some("test") => test::test(&args[1..]),
-        Some("layers") => layers::check(),
+        Some("layers") => layers::check().and_then(|()| locks::check()),
         Some("portable") => portable::check().map(drop),
         Some("sanitize") => sanitize::sanitize(),
         Some("sentences") => sentences::sentences(&args[1..]),

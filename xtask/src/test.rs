@@ -1,6 +1,6 @@
 //! Runs everything that CI runs.
 
-use crate::{budgets, faults, layers, portable, sanitize, sizes, step, tools};
+use crate::{budgets, faults, layers, locks, portable, sanitize, sizes, step, tools};
 
 use std::process::Command;
 
@@ -26,6 +26,7 @@ pub fn test(args: &[String]) -> Result<(), String> {
     )?;
     layers::check()?;
     sizes::check()?;
+    locks::check()?;
     step::run_command(
         Command::new("cargo")
             .args(["doc", "--workspace", "--no-deps", "--locked"])

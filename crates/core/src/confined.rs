@@ -7,6 +7,7 @@
 mod counters;
 
 use crate::id::JobId;
+use crate::layout::Home;
 pub use outlive_api::limits::EnforcedBy;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -66,13 +67,17 @@ impl Confined {
 
     /// Removes the groups. A group stays as long as it has processes: those of a job that was started inside this one,
     /// and that job's keepers. Whoever prunes one of the two jobs then removes it.
-    pub fn remove(&self, id: &JobId) {
+    pub fn remove(&self, home: &Home, id: &JobId) {
         for group in &self.groups {
             // The job can write its journal, so only a directory that is named after it is removed.
             if is_named_after(&group.directory, id) && remove(&group.directory).is_ok() {
-                remove_abandoned(group.directory.parent());
+                remove_abandoned(home, group.directory.parent());
             }
         }
+    }
+
+    fn has(&self, directory: &Path) -> bool {
+        self.groups.iter().any(|group| group.directory == directory)
     }
 }
 
@@ -104,16 +109,34 @@ fn is_empty(directory: &Path) -> bool {
 }
 
 /// Removes the groups of outer jobs that were closed and perhaps pruned while this job was still inside. The kernel
-/// refuses that for a group that is in use.
-fn remove_abandoned(mut directory: Option<&Path>) {
+/// refuses that for a group with processes. A job that waits for its next attempt has none in its group, and needs it.
+fn remove_abandoned(home: &Home, mut directory: Option<&Path>) {
     while let Some(outer) = directory {
         let name = outer.file_name().and_then(|name| name.to_str());
-        let is_job = name.is_some_and(|name| name.starts_with(PREFIX) && !name.ends_with(".scope"));
-        if !is_job || fs::remove_dir(outer).is_err() {
+        let job = name.filter(|name| !name.ends_with(".scope"));
+        let Some(job) = job.and_then(|name| name.strip_prefix(PREFIX)) else {
+            return;
+        };
+        if is_of_live_job(home, job, outer) || fs::remove_dir(outer).is_err() {
             return;
         }
         directory = outer.parent();
     }
+}
+
+/// Whether a job that is not over has this group. `name` is `<id>-<incarnation>`.
+fn is_of_live_job(home: &Home, name: &str, group: &Path) -> bool {
+    let id = name
+        .rsplit_once('-')
+        .and_then(|(id, _)| JobId::parse(id).ok());
+    let Some(id) = id.filter(|id| home.live_link(id).symlink_metadata().is_ok()) else {
+        return false;
+    };
+    let journal = home.job(&id).read_journal();
+    journal.is_ok_and(|journal| {
+        let confined = journal.state.confined.as_ref();
+        !journal.state.is_final() && confined.is_some_and(|confined| confined.has(group))
+    })
 }
 
 #[cfg(test)]
@@ -140,9 +163,10 @@ mod tests {
             groups: vec![group(&other), group(&own)],
             kills_before: 0,
         };
-        confined.remove(&id);
+        let home = Home::at(world.path().join("home"));
+        confined.remove(&home, &id);
         assert!(other.is_dir() && !own.exists());
         // Repeating it does no harm.
-        confined.remove(&id);
+        confined.remove(&home, &id);
     }
 }

@@ -124,7 +124,7 @@ pub fn retire(job: &JobDir, spec: Option<&Spec>, confined: Option<&Confined>) ->
     let (home, id) = job.place()?;
     // First, so that the link keeps the job findable for whoever repeats this.
     if let Some(confined) = confined {
-        confined.remove(&id);
+        confined.remove(&home, &id);
     }
     // A job whose spec cannot be read may have had split streams.
     if spec.is_none_or(|spec| !spec.streams.is_merged()) {

@@ -48,7 +48,7 @@ pub fn block(text: &str) -> String {
 /// The text within a sentence: as it is if it is one plain word, such as a name or a path, and otherwise as a
 /// [`string`].
 pub fn word(text: &str, most: usize) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "._-/:@%+,=~".contains(c);
+    let is_plain = |c: char| is_shown(c) && (c.is_alphanumeric() || "._-/:@%+,=~".contains(c));
     match !text.is_empty() && text.chars().all(is_plain) && text.chars().count() <= most {
         true => text.to_owned(),
         false => string(text, most),
@@ -113,8 +113,11 @@ pub fn is_shown(c: char) -> bool {
         '\u{2028}' | '\u{2029}'
         // Marks that reorder the text around them.
         | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // Characters without a width, and a whole invisible alphabet.
-        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}'
+        // Characters without a width, and a whole invisible alphabet. Those that join emoji are shown.
+        | '\u{ad}' | '\u{34f}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        // Letters that are drawn as a blank.
+        | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
     );
     !acts && !c.is_control()
 }

@@ -18,6 +18,11 @@ pub const QUEUED: Kind = Kind {
     told: &["ended"],
 };
 
+/// Whether this is the job before it or the one behind it.
+pub fn is_helper(id: &str) -> bool {
+    [BEFORE, BEHIND].contains(&id)
+}
+
 const BEFORE: &str = "before";
 const BEHIND: &str = "behind";
 

@@ -253,13 +253,13 @@ impl Tally {
 }
 
 /// Removes control groups that were in use when the job was closed: those of a job that it had started were inside.
-fn remove_groups(dir: &JobDir, id: &JobId, spec: Option<&Spec>) {
+fn remove_groups(outlive: &Outlive, dir: &JobDir, id: &JobId, spec: Option<&Spec>) {
     // Without limits there are none, and the journal need not be read.
     if spec.is_none_or(|spec| spec.limits.want_group() && spec.place == LOCAL)
         && let Ok(journal) = dir.read_journal()
         && let Some(confined) = &journal.state.confined
     {
-        confined.remove(id);
+        confined.remove(outlive.home(), id);
     }
 }
 
@@ -333,7 +333,7 @@ impl Pruned {
         {
             return Err(error);
         }
-        remove_groups(&dir, &id, spec.as_ref());
+        remove_groups(outlive, &dir, &id, spec.as_ref());
         let bytes = disk_usage(dir.path());
         if let Some(spec) = &spec {
             links::unlink_job(outlive.home(), spec, &alone);

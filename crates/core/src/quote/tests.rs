@@ -19,6 +19,11 @@ fn each_form_is_easy_to_read() {
     ] {
         assert_eq!(word(text, 80), shown);
     }
+    // A letter that is drawn as a blank would make one word look like a sentence.
+    assert_eq!(
+        word("build\u{3164}has\u{ffa0}ended", 80),
+        "\"build\\u{3164}has\\u{ffa0}ended\""
+    );
     assert_eq!(word("12345678", 4), "\"1234…\"");
     assert_eq!(line("x: not\r\n[a:1] Job"), "x: not\\x0d\\n[a:1] Job");
     assert_eq!(
@@ -35,6 +40,7 @@ fn what_acts_instead_of_being_shown_is_escaped() {
         ("a\x0b\x0c\r\x1cb", "a\\x0b\\x0c\\x0d\\x1cb"),
         ("\u{202e}evil\u{2066}", "\\u{202e}evil\\u{2066}"),
         ("\u{e0041}\u{200b}", "\\u{e0041}\\u{200b}"),
+        ("\u{ad}\u{115f}\u{206a}", "\\xad\\u{115f}\\u{206a}"),
         ("naïve 日本語 👩‍💻", "naïve 日本語 👩‍💻"),
     ] {
         assert_eq!(visible(text), shown);

@@ -2,10 +2,11 @@
 
 use crate::clock;
 use crate::errands::errand::{Errand, Task, TimeLimit, own_program};
+use crate::start::delayed::Taken;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::timing::Paused;
-use crate::turns::{self, Turn, after};
+use crate::turns::{Turn, after};
 use outlive_core::BootTime;
 use outlive_core::after::MUST_NOT_START;
 use outlive_core::event::Event;
@@ -170,8 +171,10 @@ impl Keeper<'_> {
 
     /// Starts the job if everything it waits for is there, else the process that waits for the next thing.
     fn wait_for_turn(&mut self) -> io::Result<()> {
-        let Some(turn) = turns::take(&self.job)? else {
-            return self.start_after_wait();
+        let turn = match self.take_turns()? {
+            Taken::All => return self.start_after_wait(),
+            Taken::Never => return Ok(()),
+            Taken::NotAll(turn) => turn,
         };
         match self.errands.send_wait(&self.job, turn)? {
             true => Ok(()),

@@ -8,6 +8,19 @@ use crate::turns::{self, Turn, after};
 use outlive_core::outcome::{NotStarted, Outcome};
 use std::io;
 
+/// Whoever owns the home may remove these files.
+const PLACE_REMOVED: &str =
+    "its place in the queue was removed: files are missing in the home's directory of queues";
+
+/// How much of what a job waits for it has.
+pub(crate) enum Taken {
+    All,
+    /// It has to wait for this.
+    NotAll(Turn),
+    /// It cannot get it any more, and was not started.
+    Never,
+}
+
 impl Keeper<'_> {
     /// Whether the job waits for its turn and is not started yet.
     pub(crate) fn is_waiting(&self) -> bool {
@@ -24,9 +37,30 @@ impl Keeper<'_> {
             (Turn::Lock, Some(lock)) => lock.sign()?,
             (Turn::Queue | Turn::Lock, _) => {}
         }
-        match turns::take(&self.job)? {
-            Some(_) => Ok(()),
-            None => self.start_after_wait(),
+        match self.take_turns()? {
+            Taken::All => self.start_after_wait(),
+            Taken::NotAll(_) | Taken::Never => Ok(()),
+        }
+    }
+
+    /// Takes what the job needs and is free. If its place in the queue was removed, nobody will ever give it a turn, so
+    /// it is not started.
+    pub(crate) fn take_turns(&mut self) -> io::Result<Taken> {
+        match turns::take(&self.job) {
+            Ok(None) => Ok(Taken::All),
+            Ok(Some(turn)) => Ok(Taken::NotAll(turn)),
+            Err(_)
+                if self
+                    .job
+                    .shared
+                    .place
+                    .as_ref()
+                    .is_some_and(|it| it.is_removed()) =>
+            {
+                self.refuse_to_start(PLACE_REMOVED)?;
+                Ok(Taken::Never)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -19,7 +19,7 @@ use outlive_core::{Home, JobDir, Spec};
 use outlive_sys::lock::{self, LockResult};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 
 /// The place of a job in its queue.
 #[derive(Debug)]
@@ -136,6 +136,13 @@ impl Place {
     /// Whether the pair still has the line's lock. An open file does not see its own locks, so this opens it again.
     fn is_in_line(&self) -> io::Result<bool> {
         line::is_owned(&self.queue.line(&self.key))
+    }
+
+    /// Whether somebody has removed the ticket, for example with the whole queue.
+    pub fn is_removed(&self) -> bool {
+        self.ticket
+            .metadata()
+            .is_ok_and(|ticket| ticket.nlink() == 0)
     }
 
     /// The open file of the line's lock, for the errand that takes the turn.

@@ -86,12 +86,12 @@ impl Profile for ClaudeCode {
                 .map(|here| here.join(".claude")),
             Scope::Project(_) => Some(self.user_directory(site.user)),
         };
+        // Both are one if setup is called in the user's home.
+        let project = project.filter(|project| *project != site.own);
         let directories = [Some(site.own.clone()), project];
         let files = directories.into_iter().flatten().flat_map(|directory| {
             ["settings.json", "settings.local.json"].map(|name| directory.join(name))
         });
-        let mut files: Vec<PathBuf> = files.collect();
-        files.dedup();
         managed
             .chain(
                 files

@@ -49,7 +49,13 @@ with it: `wait` waits for the end of a job.";
         let limit = args.limit.unwrap_or(LIST_ENDED);
         let found = call.list_with(state, limit, label.into_iter().collect())?;
         let jobs: Vec<Job> = found.iter().map(|job| recognisable(call, job)).collect();
-        let note = jobs.is_empty().then(|| none(call));
+        let jobs_asked_for = match (state, &args.label) {
+            (StateFilter::Running, None) => "running jobs",
+            (StateFilter::Ended, None) => "ended jobs",
+            (StateFilter::All, None) => "jobs",
+            (_, Some(_)) => "such jobs",
+        };
+        let note = jobs.is_empty().then(|| none(call, jobs_asked_for));
         let text = match &note {
             Some(note) => note.clone(),
             None => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
@@ -58,13 +64,13 @@ with it: `wait` waits for the end of a job.";
     }
 }
 
-fn none(call: &Call) -> String {
+fn none(call: &Call, asked_for: &str) -> String {
     let session = outlive::words::name(&call.session);
     match (call.scope, call.is_made) {
-        (Scope::Everything, _) => "There are no jobs.".to_owned(),
-        (Scope::Session, false) => format!("This session ({session}) has no jobs."),
+        (Scope::Everything, _) => format!("There are no {asked_for}."),
+        (Scope::Session, false) => format!("This session ({session}) has no {asked_for}."),
         (Scope::Session, true) => format!(
-            "This session ({session}) has no jobs. Nothing told this server which conversation it serves, so \
+            "This session ({session}) has no {asked_for}. Nothing told this server which conversation it serves, so \
 its session began when it started, and jobs of earlier sessions are not shown here."
         ),
     }

@@ -45,8 +45,7 @@ pub struct Args {
     replace: bool,
     /// Choose the id of the job. Fails if any job has it
     id: Option<String>,
-    /// Run it at this place of the user's configuration, on another machine (default: here). There `cwd` is one of that
-    /// machine, and only `env` is added to its environment
+    /// Run it on another machine: the name of a place that the user has configured (default: here)
     place: Option<String>,
     /// Directory to run it in (default: the directory of this server)
     cwd: Option<PathBuf>,

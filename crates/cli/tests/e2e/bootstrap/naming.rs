@@ -1,12 +1,15 @@
 //! `outlive place`: names for places, and what can be done with a place as a whole.
 
 use outlive_testkit::places::{CmdSh, Ssh, sshd::HOST};
+use outlive_testkit::processes;
 use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -250,12 +253,38 @@ fn a_place_with_jobs_stays_until_they_are_forgotten() {
     assert_eq!(inbox["events"][0]["kind"], "ended");
     assert_eq!(world.show(&ended)["exit_code"], 3);
     assert!(world.couriers().is_empty(), "the courier is gone");
-    // It still runs there, as was said.
-    let there =
-        outlive_testkit::processes::of_jobs_in(&world.path("there/.local/state/outlive/jobs"));
-    assert!(!there.is_empty());
-    for pid in there {
-        outlive_testkit::processes::kill(pid, outlive_testkit::processes::KILL);
+    kill_below(&world.path("there/.local/state/outlive/jobs"));
+}
+
+/// Somebody may remove it from the file.
+#[test]
+fn jobs_of_a_place_that_is_no_longer_configured_can_be_forgotten() {
+    let world = named();
+    let id = world.ok(&["run", "--place", "far", "--shell", "exec sleep 600"]);
+    let there = world.path("there/.local/state/outlive/jobs");
+    fs::write(world.path("config/outlive/config.toml"), "").unwrap();
+    let list = world.json(&["place", "list", "--json"]);
+    assert_eq!(
+        (&only(&list)["name"], &only(&list)["address"]),
+        (&json!("far"), &json!(null))
+    );
+    assert!(refused(&world, &["place", "remove", "far"]).contains("1 that are not over"));
+    let removed = world.json(&["place", "remove", "far", "--forget", "--json"]);
+    assert_eq!(
+        removed,
+        json!({"name": "far", "file": null, "forgotten": [id]})
+    );
+    assert_eq!(world.show(&id)["outcome"]["kind"], "lost");
+    kill_below(&there);
+}
+
+/// What was forgotten runs on.
+#[track_caller]
+fn kill_below(jobs: &Path) {
+    let left = processes::of_jobs_in(jobs);
+    assert!(!left.is_empty());
+    for pid in left {
+        processes::kill(pid, processes::KILL);
     }
 }
 
@@ -329,4 +358,34 @@ fn no_connection_is_left_without_being_asked() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!socket.exists() && !touched.exists());
     world.kill_couriers();
+}
+
+/// Whoever is root there could use every key of this user.
+#[test]
+fn the_agent_with_the_keys_is_not_lent() {
+    needs!(Ssh);
+    let (ssh, world) = with_ssh("");
+    let config = ssh.server(&world.path_there("")).file("ssh_config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        format!("{text} ForwardAgent yes\n ForwardX11 yes\n"),
+    )
+    .unwrap();
+    let socket = world.path("agent");
+    let mut agent = processes::begin({
+        let mut agent = Command::new("ssh-agent");
+        agent.arg("-D").arg("-a").arg(&socket);
+        agent
+    });
+    until("the agent listens", || socket.exists());
+    let script = "echo ${SSH_AUTH_SOCK-none} ${DISPLAY-none}";
+    let mut run = world.command(["run", "--place", "far", "--id", "job", "--shell", script]);
+    let ran = Ran::of(run.env("SSH_AUTH_SOCK", &socket).env("DISPLAY", ":7"));
+    let waited = world.outlive(&["wait", "job"]);
+    let log = world.outlive(&["log", "job"]);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert_eq!((ran.code, waited.code), (0, 0), "{ran:?} {waited:?}");
+    assert_eq!(log.text(), "none none", "{log:?}");
 }

@@ -6,6 +6,7 @@ mod changing;
 mod homes;
 mod keeping;
 mod limited;
+mod queues;
 pub mod releases;
 mod restarts;
 mod streams;

@@ -28,6 +28,18 @@ fn sleeps(world: &World) -> u64 {
         .sum()
 }
 
+/// Checks what the listener hears next, apart from news of jobs.
+#[track_caller]
+fn hears(listener: &mut Client, what: &str) {
+    let line = loop {
+        let line = listener.line().unwrap();
+        if line["changed"].is_null() {
+            break line;
+        }
+    };
+    assert!(line[what].is_object(), "{what}: {line}");
+}
+
 /// It pings after 15 s without a frame. Before that, nothing wakes it, whatever runs there and whoever listens.
 #[test]
 fn an_idle_courier_does_not_wake_up() {
@@ -35,7 +47,7 @@ fn an_idle_courier_does_not_wake_up() {
     world.ok(&["run", "--id", "job", "--", "sleep", "60"]);
     let mut listener = Client::asking(&world, &json!("listen"));
     assert_eq!(listener.line(), Some(json!("opened")));
-    assert!(listener.line().unwrap()["reached"].is_object());
+    hears(&mut listener, "reached");
     let pause = Duration::from_millis(500);
     until("it has come to rest", || {
         let before = sleeps(&world);
@@ -54,19 +66,15 @@ fn who_listens_hears_that_the_wire_is_lost_and_that_it_is_back() {
     world.ok(&["run", "--id", "job", "--", "sleep", "60"]);
     let mut listener = Client::asking(&world, &json!("listen"));
     assert_eq!(listener.line(), Some(json!("opened")));
-    let is = |line: Option<Value>, what: &str| {
-        let line = line.unwrap();
-        assert!(line[what].is_object(), "{what}: {line}");
-    };
-    is(listener.line(), "reached");
+    hears(&mut listener, "reached");
     let known = |world: &World| {
         let known = fs::read(super::directory(world).join("known")).unwrap();
         serde_json::from_slice::<Value>(&known).unwrap()
     };
     world.kill_far_ends();
-    is(listener.line(), "unreached");
+    hears(&mut listener, "unreached");
     // Nobody has asked for it but the listener.
-    is(listener.line(), "reached");
+    hears(&mut listener, "reached");
     assert_eq!(known(&world)["unreached"], Value::Null);
     assert_eq!(world.show("job")["state"], "running");
     world.ok(&["stop", "job"]);

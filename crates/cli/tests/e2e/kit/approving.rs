@@ -202,3 +202,17 @@ fn settings_of_a_project_that_switch_hooks_off_are_noticed() {
     let ran = outlive_testkit::ran::Ran::of(command.current_dir(&project));
     assert!(ran.stderr.contains("disableAllHooks"), "{ran:?}");
 }
+
+/// The directory that setup is called in may be the user's home. Then the project's settings are the user's.
+#[test]
+fn a_setting_is_noticed_once() {
+    let world = World::new();
+    write(
+        &user(&world).join(".claude/settings.json"),
+        "{\"disableAllHooks\": true}",
+    );
+    let mut command = super::setup_command(&world, &["claude-code", "--yes"]);
+    let ran = outlive_testkit::ran::Ran::of(command.current_dir(user(&world)));
+    let noticed = ran.stderr.matches("disableAllHooks to true").count();
+    assert_eq!(noticed, 1, "{ran:?}");
+}

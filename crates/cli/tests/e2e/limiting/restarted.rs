@@ -2,8 +2,12 @@
 
 use super::{LITTLE, assert_groups_are_gone, has_groups};
 use outlive_testkit::checks::exited;
+use outlive_testkit::processes::{CONT, is_stopped, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
+use std::path::Path;
 
 /// The first attempt runs out of memory, the second is killed by somebody, the third fails by itself. All of them are in
 /// one group, which has counted what the kernel killed in the first.
@@ -40,6 +44,48 @@ fn running_out_of_memory_ends_one_attempt_and_is_said_of_that_one_only() {
         .collect();
     assert_eq!(ended_by, ["memory", "signal", "itself"], "{job}");
     assert_groups_are_gone(&world, &id);
+}
+
+/// An attempt has started a limited job, whose group was inside. In the pause after it, the outer group is empty. It is
+/// not removed with the inner job, because the next attempt needs it.
+#[test]
+fn a_group_stays_for_the_next_attempt_when_an_inner_job_is_pruned() {
+    needs!(Root);
+    let world = World::new();
+    if !has_groups(&world) || !Path::new("/sys/fs/cgroup/memory").exists() {
+        return;
+    }
+    let outlive = world.command::<&str>([]);
+    let program = outlive.get_program().to_str().unwrap();
+    let again = world.path("again");
+    let script = format!(
+        "if [ -e '{again}' ]; then exit 0; fi; touch '{again}'; \
+         {program} run --id inner --memory 100M --wait -- true; exit 4",
+        again = again.display()
+    );
+    let options = ["--memory", "300M", "--restart", "on-failure:1"];
+    let args = [
+        &["run", "--id", "outer"],
+        &options[..],
+        &["--shell", &script],
+    ]
+    .concat();
+    let mut outer = world.command(args);
+    let ran = Ran::of(outer.env("OUTLIVE_HOOKS", "keeper:AttemptDue=stop"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut keeper = None;
+    until("the pause is over", || {
+        keeper = world.processes().into_iter().find(|pid| is_stopped(*pid));
+        keeper.is_some()
+    });
+    world.until_over("inner");
+    world.ok(&["prune", "--all"]);
+    assert_eq!(world.outlive(&["show", "inner"]).code, 3);
+    kill(keeper.unwrap(), CONT);
+    let job = world.wait("outer");
+    assert_eq!(job["outcome"], exited(0), "{job}");
+    assert_groups_are_gone(&world, "outer");
+    world.until_nothing_runs();
 }
 
 #[test]

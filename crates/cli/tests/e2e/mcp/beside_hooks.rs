@@ -1,7 +1,7 @@
 //! A server of an agent whose hooks deliver the news. This process is the agent: the server and the hooks find it
 //! as their parent.
 
-use super::client::{Client, ends_in};
+use super::client::{Client, ends_in, stateless};
 use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
@@ -179,4 +179,20 @@ fn the_answer_of_run_says_who_is_told() {
         assert!(answer.to_string().contains(promise), "{answer}");
         client.ok("stop", json!({"ids": [answer["job"]["id"]]}));
     }
+}
+
+/// A client that polls a task would hear its end from the task, and once more from the hooks.
+#[test]
+fn a_foreground_run_that_takes_longer_is_no_task_where_hooks_tell() {
+    let world = World::new();
+    hook(&world, "session-start", json!({"source": "startup"}));
+    let mut client = Client::silent(&world, &["--patience", "1s"]);
+    client.meta = stateless();
+    client.meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let run = json!({"command": "sleep 600", "wait_seconds": 0.1});
+    let ran = client.tool("run", run);
+    let job = &ran["structuredContent"]["job"];
+    assert_eq!(job["state"], "running", "{ran}");
+    client.ok("stop", json!({"ids": [job["id"]]}));
 }

@@ -105,6 +105,28 @@ fn a_command_that_cannot_be_started_is_said_at_once_and_once() {
     assert_eq!(client.ok("jobs", json!({})).get("events"), None);
 }
 
+/// A model must not take "no running jobs" for "all jobs are gone".
+#[test]
+fn an_empty_list_says_which_jobs_there_are_none_of() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let note = |client: &mut Client, asked: Value| client.ok("jobs", asked)["note"].clone();
+    assert_eq!(
+        note(&mut client, json!({})),
+        "This session (s) has no jobs."
+    );
+    let id = client.run("exit 3");
+    client.ok("wait", json!({"ids": [id]}));
+    assert_eq!(
+        note(&mut client, json!({"state": "running"})),
+        "This session (s) has no running jobs."
+    );
+    assert_eq!(
+        note(&mut client, json!({"label": "team"})),
+        "This session (s) has no such jobs."
+    );
+}
+
 #[test]
 fn the_names_that_other_harnesses_teach_do_the_same() {
     let world = World::new();

@@ -36,6 +36,8 @@ pub struct Program {
     /// SHA-256, in hexadecimal digits.
     pub digest: String,
     pub size: u64,
+    /// The type of machine that it was built for.
+    machine: &'static str,
 }
 
 /// The digest of a file that has not changed since.
@@ -73,18 +75,20 @@ impl Program {
             path: path.to_owned(),
             digest,
             size: found.len(),
+            machine: machine_of(path).map_err(cannot)?,
         })
     }
 
-    /// Whether it can run on this system and machine. It was built for those of this program.
+    /// Whether it can run on this system and machine.
     pub(super) fn check_machine(&self, system: &str, machine: &str) -> Result<(), Unreached> {
-        let ours = std::env::consts::ARCH;
-        if system == "Linux" && architecture(machine) == ours {
+        if system == "Linux" && architecture(machine) == self.machine {
             return Ok(());
         }
-        let machine = outlive_core::quote::line(&format!("{system} on {machine}"));
+        let there = outlive_core::quote::line(&format!("{system} on {machine}"));
         Err(Unreached::NoProgram(format!(
-            "no program for {machine}: this installation has one for Linux on {ours}; build `outlive-far` for it, and name it in {}",
+            "no program for {there}: {} is for Linux on {}; build `outlive-far` for it, and name that file in {}",
+            self.path.display(),
+            self.machine,
             environment::FAR
         )))
     }
@@ -213,6 +217,34 @@ fn remember(cache: &Path, found: &Metadata, digest: &str) {
     }
 }
 
+/// The type of machine that a program is for, from its ELF header. One without a header, such as a script, runs here.
+fn machine_of(path: &Path) -> io::Result<&'static str> {
+    let mut header = [0; 20];
+    let is_elf = match File::open(path)?.read_exact(&mut header) {
+        Ok(()) => header.starts_with(b"\x7fELF"),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+        Err(error) => return Err(error),
+    };
+    let (is_64_bit, is_big_endian) = (header[4] == 2, header[5] == 2);
+    let number = [header[18], header[19]];
+    let number = match is_big_endian {
+        true => u16::from_be_bytes(number),
+        false => u16::from_le_bytes(number),
+    };
+    Ok(match (number, is_64_bit) {
+        _ if !is_elf => std::env::consts::ARCH,
+        (62, _) => "x86_64",
+        (183, _) => "aarch64",
+        (3, _) => "x86",
+        (40, _) => "arm",
+        (243, true) => "riscv64",
+        (21, _) => "powerpc64",
+        (22, true) => "s390x",
+        (258, true) => "loongarch64",
+        _ => "another machine",
+    })
+}
+
 /// The name that Rust has for what `uname -m` says.
 fn architecture(machine: &str) -> Cow<'_, str> {
     match machine {
@@ -297,5 +329,20 @@ mod tests {
                 "{why}"
             );
         }
+    }
+
+    /// It may be one that was built for another machine.
+    #[test]
+    fn a_program_says_for_which_machine_it_is() {
+        let mut header = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xb7\0";
+        let (_world, arm) = program(&header);
+        arm.check_machine("Linux", "aarch64").unwrap();
+        arm.check_machine("Linux", "arm64").unwrap();
+        let why = arm.check_machine("Linux", "x86_64").unwrap_err();
+        assert!(why.to_string().contains("is for Linux on aarch64"), "{why}");
+        header[18] = 62;
+        program(&header).1.check_machine("Linux", "x86_64").unwrap();
+        let own = Path::new("/proc/self/exe");
+        assert_eq!(machine_of(own).unwrap(), std::env::consts::ARCH);
     }
 }

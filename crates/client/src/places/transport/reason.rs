@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 const SSH_FAILED: i32 = 255;
 
 /// Words of `ssh` that say that we may not.
-const DENIED: [&str; 8] = [
+const DENIED: [&str; 7] = [
     "Permission denied",
     "Host key verification failed",
     "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -18,7 +18,6 @@ const DENIED: [&str; 8] = [
     "No supported authentication methods",
     "Authentication failed",
     "no mutual signature algorithm",
-    "This account is currently not available",
 ];
 
 /// Words of `ssh` and the resolver that say that there is no such host.

@@ -7,9 +7,10 @@ use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::away;
-use crate::places::dial;
 use crate::places::records::{PlacedStep, append_placed_synced};
+use crate::places::{Place, Settings, dial};
 use outlive_api::place::PlaceRemoved;
+use outlive_core::place::Address;
 use outlive_core::{JobId, layout};
 use outlive_sys::lock::{self, LockResult};
 use std::io;
@@ -22,10 +23,15 @@ const FORGOTTEN: &str = "forgotten by request";
 /// Removes a place. With `forget`, its jobs that are not over are lost from then on; without, jobs that are there are an
 /// error.
 pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemoved, Error> {
-    let place = resolve(outlive, name)?;
     let mut draft = Draft::open(outlive)?;
     let is_configured = draft.config.places.contains_key(name);
-    let there = jobs(outlive)?.remove(name).unwrap_or_default();
+    let there = jobs(outlive)?.remove(name);
+    let place = match resolve(outlive, name) {
+        // Somebody has removed it from the file. Its jobs would be unreachable for ever.
+        Err(Error::Place(PlaceError::NoSuch(_))) if there.is_some() => gone(name),
+        other => other?,
+    };
+    let there = there.unwrap_or_default();
     if !forget && !there.all.is_empty() {
         return Err(PlaceError::HasJobs {
             place: place.name,
@@ -50,6 +56,15 @@ pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemove
         file,
         forgotten: there.running,
     })
+}
+
+/// A place that nobody can reach any more.
+fn gone(name: &str) -> Place {
+    Place {
+        name: name.to_owned(),
+        address: Address::Command("false".to_owned()),
+        settings: Settings::default(),
+    }
 }
 
 /// How long another process may write to the job's files.
