@@ -114,6 +114,9 @@ impl Beginning {
         let (Start::Asked, Some(instance)) = (placed.start(), placed.instance()) else {
             return Ok(None);
         };
+        // Before it is sent: the first records come before the answer. If they were passed over, a later one could be
+        // taken before they are sent again, and they would count as old then.
+        courier.replicas.follow(&courier.outlive, job)?;
         Ok(Some(Beginning {
             job: job.clone(),
             home: instance.home.clone(),
