@@ -28,8 +28,7 @@ impl World {
 
     /// The far ends that serve this test.
     pub fn far_ends(&self) -> Vec<Process> {
-        let scratch = self.path_there("");
-        processes_that(|pid| is_far_end(pid) && has_variable(pid, "HOME", &scratch))
+        far_ends_at(&self.path_there(""))
     }
 
     /// Kills every courier of this home with SIGKILL and waits until they are gone.
@@ -59,6 +58,11 @@ pub fn couriers_of(home: &Path) -> Vec<Process> {
             .any(|word| word == b"courier");
         is_courier && has_variable(pid, "OUTLIVE_HOME", home)
     })
+}
+
+/// The far ends on this machine whose login directory is this one.
+pub fn far_ends_at(login: &Path) -> Vec<Process> {
+    processes_that(|pid| is_far_end(pid) && has_variable(pid, "HOME", login))
 }
 
 /// Kills these with SIGKILL and waits until they are gone.

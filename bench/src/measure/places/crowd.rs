@@ -8,7 +8,6 @@ use crate::measure::{median_of, times};
 use crate::processes;
 use crate::report::{Cell, Measured, Table};
 use crate::run::{Bench, Samples};
-use outlive_testkit::couriers::processes_that;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
@@ -85,39 +84,23 @@ fn idle(site: &Site, measured: &mut Measured) -> Result<(), BenchError> {
     let mut waiter = site.outlive(&["wait", &id]);
     let waiter = waiter.spawn();
     thread::sleep(Duration::from_secs(1));
-    let named = |word: &'static str| {
-        let is_one = move |pid: i32| {
-            let arguments = outlive_sys::process::arguments(pid);
-            let of_ours = arguments.iter().any(|it| it == word.as_bytes())
-                || arguments
-                    .first()
-                    .is_some_and(|it| String::from_utf8_lossy(it).contains(word));
-            let has_job = outlive_sys::process::started_with(pid, "OUTLIVE_JOB_DIR");
-            of_ours && !has_job.is_ok_and(|it| it.is_some())
-        };
-        processes_that(is_one)
-            .into_iter()
-            .map(|it| it.pid)
-            .collect::<Vec<i32>>()
-    };
     let mut table = Table::new(
-        "an idle connection, for 10 s",
+        "an idle connection, for 5 s",
         &["", "processes", "own memory kB", "wake-ups"],
     );
     let mut courier = f64::NAN;
-    for (name, word) in [("courier", "courier"), ("far end", "/far-")] {
-        let pids = named(word);
+    for (name, pids) in [("courier", site.couriers()), ("far end", site.far_ends())] {
         let before = processes::activity(&pids);
         thread::sleep(Duration::from_secs(5));
         let runs = processes::activity(&pids).since(before);
-        let memory = processes::memory(&pids);
-        if word == "courier" {
-            courier = memory.private_dirty as f64;
+        let memory = processes::memory(&pids).private_dirty as f64;
+        if name == "courier" {
+            courier = memory;
         }
         table.row([
             Cell::text(name),
             Cell::Number(pids.len() as f64, 0),
-            Cell::Number(memory.private_dirty as f64, 0),
+            Cell::Number(memory, 0),
             Cell::Number(runs.runs as f64, 0),
         ]);
     }

@@ -3,6 +3,7 @@
 use crate::BenchError;
 use crate::contender::{Outlive, output_of};
 use crate::run::Bench;
+use outlive_testkit::couriers::{couriers_of, far_ends_at};
 use outlive_testkit::places::shared;
 use outlive_testkit::places::sshd::{HOST, Sshd};
 use std::env;
@@ -109,6 +110,18 @@ impl Site {
     /// Where our program is there.
     pub fn programs(&self) -> PathBuf {
         shared().join("outlive")
+    }
+
+    /// The couriers of this home.
+    pub fn couriers(&self) -> Vec<i32> {
+        let found = couriers_of(&self.outlive.home).into_iter();
+        found.map(|it| it.pid).collect()
+    }
+
+    /// The far ends of this host.
+    pub fn far_ends(&self) -> Vec<i32> {
+        let found = far_ends_at(&self.directory.join("login")).into_iter();
+        found.map(|it| it.pid).collect()
     }
 
     pub fn directory(&self) -> &Path {

@@ -8,14 +8,17 @@ use crate::contender::waiting;
 use crate::job::Ender;
 use crate::measure::median_of;
 use crate::report::{Cell, Measured, Table};
-use crate::run::{Bench, median};
+use crate::run::{Bench, Samples, median};
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time until a waiting process sleeps.
 const BEGINNING: Duration = Duration::from_millis(60);
+
+/// Lines that are not looked at: connecting takes as long as some twenty of them.
+const SKIPPED: usize = 40;
 
 pub fn take(bench: &Bench, site: &Site, measured: &mut Measured) -> Result<(), BenchError> {
     lines(bench, site, measured)?;
@@ -23,50 +26,27 @@ pub fn take(bench: &Bench, site: &Site, measured: &mut Measured) -> Result<(), B
     output(bench, site, measured)
 }
 
-/// A process that prints the time, line by line; its lines are read here as they come.
-struct Ticking {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-}
-
-impl Ticking {
-    fn start(command: &mut Command) -> Result<Ticking, BenchError> {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let lines = child.stdout.take().ok_or("no output")?;
-        let mut ticking = Ticking {
-            child,
-            lines: BufReader::new(lines),
-        };
-        // What came before the follower did is not news.
-        for _ in 0..5 {
-            ticking.age()?;
-        }
-        Ok(ticking)
-    }
-
-    /// Reads the next line; returns how many milliseconds ago it was written.
-    fn age(&mut self) -> Result<f64, BenchError> {
-        let mut line = String::new();
-        self.lines
-            .read_line(&mut line)
-            .map_err(|error| error.to_string())?;
+/// How long the lines of a process that prints the time took to come here, in milliseconds.
+fn ages(command: &mut Command, count: usize) -> Result<Vec<f64>, BenchError> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+    let mut ages = Vec::new();
+    // What was written before the reader began is not news.
+    for line in lines.skip(SKIPPED).take(count) {
+        let line = line.map_err(|error| error.to_string())?;
         let now = now_ns();
-        let written: u64 = line
-            .trim()
-            .parse()
-            .map_err(|_| format!("no time: {line:?}"))?;
-        Ok(now.saturating_sub(written) as f64 / 1e6)
+        let written: u64 = line.parse().map_err(|_| format!("no time: {line:?}"))?;
+        ages.push(now.saturating_sub(written) as f64 / 1e6);
     }
-}
-
-impl Drop for Ticking {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    let _ = child.kill();
+    child.wait().map_err(|error| error.to_string())?;
+    match ages.len() == count {
+        true => Ok(ages),
+        false => Err(format!("only {} lines came", ages.len())),
     }
 }
 
@@ -75,17 +55,36 @@ fn lines(bench: &Bench, site: &Site, measured: &mut Measured) -> Result<(), Benc
     let tick = [me.as_str(), "job", "tick"];
     let start = |options: &[&str]| site.ok(&[&["run"], options, &["--"], &tick[..]].concat());
     let (here, there) = (start(&[])?, start(&["--place", &place])?);
-    let mut plain = Ticking::start(&mut site.ssh_run(&tick))?;
-    let mut master = Ticking::start(&mut site.ssh_over_master(&tick))?;
-    let mut here = Ticking::start(&mut site.outlive(&["log", &here, "--follow"]))?;
-    let mut there = Ticking::start(&mut site.outlive(&["log", &there, "--follow"]))?;
-    let rows: Vec<Row> = vec![
-        ("ssh host program", Box::new(|| plain.age())),
-        ("ssh host program, master", Box::new(|| master.age())),
-        ("log --follow, here", Box::new(|| here.age())),
-        ("log --follow, there", Box::new(|| there.age())),
-    ];
-    let samples = rounds(rows, bench.pick(200, 40));
+    let count = bench.pick(300, 60);
+    // All read at the same time, so that noise affects all alike.
+    let samples: Vec<Samples> = thread::scope(|scope| {
+        let rows = [
+            ("ssh host program", site.ssh_run(&tick)),
+            ("ssh host program, master", site.ssh_over_master(&tick)),
+            (
+                "log --follow, here",
+                site.outlive(&["log", &here, "--follow"]),
+            ),
+            (
+                "log --follow, there",
+                site.outlive(&["log", &there, "--follow"]),
+            ),
+        ];
+        let readers =
+            rows.map(|(name, mut command)| (name, scope.spawn(move || ages(&mut command, count))));
+        readers
+            .into_iter()
+            .map(|(name, reader)| {
+                (
+                    name,
+                    reader
+                        .join()
+                        .unwrap_or_else(|_| Err("it panicked".to_owned())),
+                )
+            })
+            .collect()
+    });
+    site.ok(&["stop", &here, &there])?;
     let ours = median_of(&samples, "log --follow, there").unwrap_or(f64::NAN);
     measured.verdict(
         "places: a line is here",
