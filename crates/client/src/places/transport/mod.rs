@@ -34,7 +34,7 @@ use std::time::Duration;
 
 /// The two ends of a wire, and the transport that carries it.
 ///
-/// Close both ends first to end it; then [`why_ended`](WireEnds::why_ended) or [`end`] waits for the transport.
+/// Close both ends first to end it; then [`why_ended`](Carrier::why_ended) or [`end`] waits for the transport.
 #[derive(Debug)]
 pub struct WireEnds {
     /// Write to the far end.
