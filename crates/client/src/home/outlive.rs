@@ -401,6 +401,8 @@ fn may_be_home(root: &Path) -> bool {
     !is_open(root)
         || root.join("jobs").is_dir()
         || names.all(|name| HARMLESS.iter().any(|harmless| name == *harmless))
+        // Meanwhile another process may have made it private and begun to fill it.
+        || !is_open(root)
 }
 
 /// Creates a private directory, if needed.

@@ -33,13 +33,22 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
         Ok(ends) => ends,
         Err(why) => return why,
     };
-    let served = begin(&ends.input).and_then(|wire| serve(courier, &wire, &ends.output, by));
+    let mut was_reached = false;
+    let served = begin(&ends.input).and_then(|wire| {
+        let served = serve(courier, &wire, &ends.output, by);
+        was_reached = wire.greeting().is_some();
+        served
+    });
     let WireEnds {
         input,
         output,
         carrier,
     } = ends;
-    match served {
+    let why = match &served {
+        Ok(()) | Err(Fault::Ended) => Unreached::Refused("the connection was closed".to_owned()),
+        Err(Fault::Broken(why)) => why.clone(),
+    };
+    let end = move || match served {
         Ok(()) | Err(Fault::Ended) => {
             drop((input, output));
             carrier.why_ended("")
@@ -48,7 +57,17 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
             transport::end(carrier, (input, output));
             why
         }
+    };
+    if !was_reached {
+        return end();
     }
+    // Somebody may wait for the next wire, and a transport may take a second to end.
+    let mine = Arc::clone(courier);
+    let ending = thread("carrier", move || {
+        mine.log.note(&format!("the connection is over: {}", end()));
+    });
+    drop(ending);
+    why
 }
 
 fn begin(input: &File) -> Result<Arc<Wire>, Fault> {

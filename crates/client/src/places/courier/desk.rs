@@ -5,6 +5,7 @@ use super::claims::Claims;
 use super::journals::Clerk;
 use super::log::Log;
 use super::replicas::Replicas;
+use super::retries::Retries;
 use super::wire::Wire;
 use crate::clock;
 use crate::home::outlive::Outlive;
@@ -22,10 +23,6 @@ use std::time::Duration;
 
 /// How long a courier stays after its last client.
 const STAY: Duration = Duration::from_secs(60);
-/// The first pause before a lost place is tried again, while somebody listens. Each one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
 /// While the place is heard, the time of that is written down this often.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
@@ -51,9 +48,7 @@ struct Desk {
     wanted: u64,
     failed: u64,
     why: Unreached,
-    /// When the place is tried again by itself, and the pause after that.
-    next_try: BootTime,
-    pause: Duration,
+    retries: Retries,
     /// Clients that want the wire to be there all the time.
     listeners: HashMap<u64, Arc<Stream>>,
     next_listener: u64,
@@ -107,8 +102,7 @@ impl Courier {
                 wanted: 0,
                 failed: 0,
                 why: Unreached::TimedOut,
-                next_try: now,
-                pause: FIRST_PAUSE,
+                retries: Retries::new(now),
                 listeners: HashMap::new(),
                 next_listener: 0,
                 patient: 0,
@@ -194,13 +188,14 @@ impl Courier {
             if desk.leaving {
                 return None;
             }
-            let is_due = desk.is_listened() && clock::boot() >= desk.next_try;
+            let is_due = desk.is_listened() && clock::boot() >= desk.retries.next();
             if desk.wanted > desk.begun || is_due {
+                desk.retries.begin(is_due);
                 desk.begun += 1;
                 desk.wanted = desk.wanted.max(desk.begun);
                 return Some(desk.begun);
             }
-            let by = desk.is_listened().then_some(desk.next_try);
+            let by = desk.is_listened().then_some(desk.retries.next());
             desk = self.wait(desk, by);
         }
     }
@@ -209,7 +204,7 @@ impl Courier {
     pub fn reached(&self, wire: &Arc<Wire>) {
         let mut desk = self.desk();
         desk.wire = Some(Arc::clone(wire));
-        desk.pause = FIRST_PAUSE;
+        desk.retries.reached(clock::boot());
         desk.silence = None;
         let at = clock::wall();
         tell(&mut desk, &Tidings::Reached { at });
@@ -307,8 +302,7 @@ impl Courier {
         desk.wire = None;
         desk.failed = number;
         desk.why = why.clone();
-        desk.next_try = clock::boot() + desk.pause;
-        desk.pause = (2 * desk.pause).min(LONGEST_PAUSE);
+        desk.retries.failed(clock::boot());
         let since = desk
             .silence
             .as_ref()
@@ -358,6 +352,9 @@ impl Courier {
         let mut desk = self.desk();
         let number = desk.next_listener;
         desk.next_listener += 1;
+        if !desk.is_listened() {
+            desk.retries = Retries::new(clock::boot());
+        }
         desk.listeners.insert(number, Arc::clone(client));
         let tidings = match (&desk.wire, &desk.silence) {
             (None, Some(silence)) => Some(Tidings::Unreached(silence.clone())),

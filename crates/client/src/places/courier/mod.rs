@@ -21,6 +21,7 @@
 //! | `relay` | a far stream that appears here |
 //! | `journals` | the stream of journals; syncing and acking |
 //! | `replicas` | the copies of far journals |
+//! | `retries` | when a place that cannot be reached is tried again by itself |
 //! | `starts` | starts, and settling those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
@@ -39,6 +40,7 @@ mod journals;
 mod log;
 mod relay;
 mod replicas;
+mod retries;
 mod starts;
 mod wire;
 
