@@ -4,7 +4,7 @@ use super::wire::{End, ROOM_STEP, Sink, Wire};
 use crate::clock;
 use crate::places::Unreached;
 use outlive_core::BootTime;
-use outlive_core::far::{Answer, Call, FarFailure, MAX_CALL, Opening};
+use outlive_core::far::{Answer, Call, MAX_CALL, Opening};
 use outlive_core::wire::{MAX_PAYLOAD, Room};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +17,8 @@ pub enum Said {
     Answer(Answer),
     /// The wire was lost, and the call may have been carried out.
     Lost(Unreached),
+    /// It was answered in words that cannot be read, so the call may have been carried out.
+    Unreadable(Unreached),
 }
 
 /// Where the answer arrives.
@@ -98,12 +100,12 @@ fn said(bytes: &[u8], end: &End) -> Said {
     match end {
         End::Lost(why) => Said::Lost(why.clone()),
         End::Refused(failure) => Said::Answer(Answer::Failed(failure.clone())),
-        End::Well => Said::Answer(serde_json::from_slice(bytes).unwrap_or_else(|error| {
-            Answer::Failed(FarFailure {
-                code: "unreadable".to_owned(),
-                message: format!("its answer cannot be read: {error}"),
-            })
-        })),
+        End::Well => match serde_json::from_slice(bytes) {
+            Ok(answer) => Said::Answer(answer),
+            Err(error) => Said::Unreadable(Unreached::NotUnderstood(format!(
+                "its answer cannot be read: {error}"
+            ))),
+        },
     }
 }
 

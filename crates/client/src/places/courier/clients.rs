@@ -160,6 +160,7 @@ pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
             Some(Said::Answer(answer)) => return Reply::Answer(Box::new(answer)),
             Some(Said::Lost(why)) if clock::boot() >= by => return Reply::Lost(why),
             Some(Said::Lost(why)) => lost = Some(why),
+            Some(Said::Unreadable(why)) => return Reply::Lost(why),
             None => return Reply::Lost(Unreached::TimedOut),
         }
     }

@@ -178,7 +178,7 @@ fn greet(
             Some(Said::Answer(_)) => {
                 return Err(broken("it gave an answer to another question".to_owned()));
             }
-            Some(Said::Lost(why)) => return Err(Fault::Broken(why)),
+            Some(Said::Lost(why) | Said::Unreadable(why)) => return Err(Fault::Broken(why)),
         }
     }
 }

@@ -81,6 +81,7 @@ pub fn start(
                 return reply(&Reply::Lost(Unreached::TimedOut));
             }
             Said::Lost(why) => lost = Some(why),
+            Said::Unreadable(why) => return reply(&Reply::Lost(why)),
             Said::Answer(Answer::Launch(Launched::Stale)) => {
                 // Another courier has said hello since. This wire is of no more use.
                 wire.cut(Unreached::Refused(

@@ -10,6 +10,8 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+mod launching;
+
 fn greeting(instance: Instance, wire: u32) -> Greeting {
     Greeting {
         wire,

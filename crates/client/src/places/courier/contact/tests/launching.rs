@@ -1,0 +1,86 @@
+//! Starts at a far end whose answers are not what they should be.
+
+use super::*;
+use crate::places::dial::Reply;
+use crate::places::records::Placed;
+use outlive_core::far::{FarVariables, Opening};
+use std::sync::Mutex;
+
+/// Serves a wire to a far end that answers calls with what this returns, while `ask` runs.
+fn answered(
+    courier: &Arc<Courier>,
+    answer: impl Fn(&Call) -> Vec<u8> + Send + 'static,
+    ask: impl FnOnce(BootTime),
+) {
+    let (mut there, input) = std::io::pipe().unwrap();
+    let (output, mut back) = std::io::pipe().unwrap();
+    let input = File::from(OwnedFd::from(input));
+    let output = File::from(OwnedFd::from(output));
+    let far = std::thread::spawn(move || {
+        let mut decoder = Decoder::default();
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = there.read(&mut buffer) {
+            decoder.push(&buffer[..count]);
+            while let Ok(Some(frame)) = decoder.next_frame() {
+                let opening = (frame.kind == Kind::Open)
+                    .then(|| serde_json::from_slice::<Opening>(&frame.payload));
+                let Some(Ok(Opening::Call(call))) = opening else {
+                    continue;
+                };
+                let said = match *call {
+                    Call::Hello(_) => encoded(&Answer::Hello(Box::new(greeting(instance(), WIRE)))),
+                    call => answer(&call),
+                };
+                let data = Frame::new(frame.stream, Kind::Data, said).encode();
+                let end = Frame::new(frame.stream, Kind::End, []).encode();
+                let _ = back.write_all(&[data, end].concat());
+            }
+        }
+    });
+    let wire = begin(&input).unwrap();
+    let by = clock::boot() + Duration::from_secs(10);
+    let (mine, reader) = (Arc::clone(courier), Arc::clone(&wire));
+    let reads = std::thread::spawn(move || drop(serve(&mine, &reader, &output, by)));
+    courier.wire(by).unwrap();
+    ask(by);
+    wire.cut(Unreached::TimedOut);
+    reads.join().unwrap();
+    drop(input);
+    far.join().unwrap();
+}
+
+fn encoded(answer: &Answer) -> Vec<u8> {
+    serde_json::to_vec(answer).unwrap()
+}
+
+/// What the client that starts job `a` is told.
+fn started(courier: &Arc<Courier>, by: BootTime, again: bool) -> Reply {
+    let variables = FarVariables {
+        removed: Vec::new(),
+        set: Vec::new(),
+    };
+    let told = Mutex::new(None);
+    starts::start(courier, &id("a"), variables, by, again, |reply| {
+        *told.lock().unwrap() = Some(reply.clone());
+    });
+    told.into_inner().unwrap().unwrap()
+}
+
+fn placed(courier: &Courier) -> Placed {
+    Placed::read(&courier.outlive.job_dir(&id("a"))).unwrap()
+}
+
+#[test]
+fn a_start_whose_answer_cannot_be_read_may_have_been_made() {
+    let world = tempfile::tempdir().unwrap();
+    let courier = courier_with(world.path(), &["a"]);
+    answered(
+        &courier,
+        |_| b"{\"launch\":".to_vec(),
+        |by| {
+            let reply = started(&courier, by, false);
+            assert!(matches!(reply, Reply::Lost(_)), "{reply:?}");
+        },
+    );
+    assert_eq!(placed(&courier).start(), Start::Asked);
+}
