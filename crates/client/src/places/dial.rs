@@ -22,6 +22,7 @@ use outlive_core::{JobId, WallTime};
 use outlive_sys::control::Stream;
 use outlive_sys::poll::{self, Interest};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -166,23 +167,32 @@ pub fn start(
     within: Duration,
 ) -> Result<StartAnswer, Error> {
     let exchange = Exchange::new(outlive, place, within);
-    let reply = exchange.ask(|within_ms, again| Request::Start {
-        job: job.clone(),
-        variables: variables.clone(),
-        within_ms,
-        again,
-    })?;
-    match reply {
+    let perhaps = |why: Unreached| -> Error {
+        let (place, id) = (place.name.clone(), job.clone());
+        PlaceError::PerhapsStarted { place, id, why }.into()
+    };
+    let was_asked = Cell::new(false);
+    let reply = exchange.ask(|within_ms, again| {
+        was_asked.set(true);
+        Request::Start {
+            job: job.clone(),
+            variables: variables.clone(),
+            within_ms,
+            again,
+        }
+    });
+    let reply = reply.map_err(|error| match (was_asked.get(), error) {
+        (false, error) => error,
+        // A courier that is gone, or does not answer, may have sent it.
+        (true, Error::Place(PlaceError::Unreached { why, .. })) => perhaps(why),
+        (true, error) => perhaps(Unreached::NoCourier(error.to_string())),
+    });
+    match reply? {
         Reply::Started => Ok(StartAnswer::Started),
         Reply::NotStarted { reason } => Ok(StartAnswer::NotStarted { reason }),
         Reply::IdTaken => Ok(StartAnswer::IdTaken),
         // The courier says `not_started` if it knows that nothing was sent.
-        Reply::Unreached(why) | Reply::Lost(why) => Err(PlaceError::PerhapsStarted {
-            place: place.name.clone(),
-            id: job.clone(),
-            why,
-        }
-        .into()),
+        Reply::Unreached(why) | Reply::Lost(why) => Err(perhaps(why)),
         other => Err(refused(place, other)),
     }
 }

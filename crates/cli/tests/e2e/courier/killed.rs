@@ -81,6 +81,29 @@ fn a_start_that_was_never_sent_is_settled_though_the_courier_is_killed_meanwhile
     );
 }
 
+/// The courier that sent the start is killed, and none after it can begin.
+#[test]
+fn a_start_that_was_sent_is_not_called_unsent_though_no_courier_is_left() {
+    let world = world();
+    begin_courier(&world, "courier:LaunchSent=kill");
+    let script = counted(&world, "exit 7");
+    let args = ["run", "--id", "job", "--session", "s", "--shell", &script];
+    let mut launcher = world.command(args);
+    let ran = Ran::of(launcher.env("OUTLIVE_HOOKS", "courier:Locked=kill"));
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert!(!ran.stderr.contains("nothing was sent"), "{ran:?}");
+    assert!(ran.stderr.contains("whether job was started"), "{ran:?}");
+    begin_courier(&world, "");
+    let job = world.wait("job");
+    // It may have been killed before the far end had read all of it.
+    let expected = match starts(&world) {
+        0 => "not_started",
+        _ => "exited",
+    };
+    assert_eq!(job["outcome"]["kind"], expected, "{job}");
+    assert_eq!(told(&world), ["job ended"]);
+}
+
 #[test]
 fn a_waiter_for_news_is_woken_by_the_replica() {
     let world = world();
