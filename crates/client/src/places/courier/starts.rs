@@ -50,6 +50,8 @@ pub fn start(
     let beginning = match Beginning::of(courier, job, variables) {
         Ok(Some(beginning)) => beginning,
         Ok(None) => return reply(&decided(courier, job, by)),
+        // An earlier courier may have sent it.
+        Err(error) if again => return reply(&unknown(&error)),
         Err(error) => return reply(&failed(&error)),
     };
     let mut lost = again.then_some(Unreached::TimedOut);
@@ -171,12 +173,12 @@ impl Beginning {
         match answer {
             Answer::Launch(Launched::There) => {
                 hooks::reach_courier(CourierHook::Launched);
-                match is_there(courier, wire, &self.job, by) {
-                    Ok(()) => Reply::Started,
-                    Err(error) => failed(&error),
-                }
+                self.is_there(courier, wire, by)
             }
             Answer::Launch(Launched::IdTaken) => Reply::IdTaken,
+            Answer::Launch(Launched::NotMade { reason }) if was_sent_before => {
+                self.ask_whether_there(courier, wire, reason, by)
+            }
             Answer::Launch(Launched::NotMade { reason }) => not_started(courier, &self.job, reason),
             // Nothing was changed by this one, but perhaps by one before it.
             Answer::Failed(failure) if was_sent_before => {
@@ -186,6 +188,32 @@ impl Beginning {
             _ => Reply::Lost(Unreached::NotUnderstood(
                 "it gave an answer to another question".to_owned(),
             )),
+        }
+    }
+
+    /// This start was not made for this reason, and perhaps one before it was.
+    fn ask_whether_there(
+        &self,
+        courier: &Arc<Courier>,
+        wire: &Wire,
+        reason: String,
+        by: BootTime,
+    ) -> Reply {
+        let standing = stand(wire, vec![self.job.clone()], by).and_then(|mut all| all.pop());
+        match standing {
+            Some(far::Standing::There) => self.is_there(courier, wire, by),
+            Some(far::Standing::NotThere | far::Standing::OtherJob) => {
+                not_started(courier, &self.job, reason)
+            }
+            None => Reply::Lost(Unreached::Refused(reason)),
+        }
+    }
+
+    fn is_there(&self, courier: &Arc<Courier>, wire: &Wire, by: BootTime) -> Reply {
+        match is_there(courier, wire, &self.job, by) {
+            Ok(()) => Reply::Started,
+            // It is there all the same, and a later contact records it.
+            Err(error) => unknown(&error),
         }
     }
 }
@@ -211,12 +239,12 @@ fn far_spec(courier: &Arc<Courier>, spec: Spec) -> io::Result<Spec> {
 fn decided(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
     let placed = match Placed::read(&courier.outlive.job_dir(job)) {
         Ok(placed) => placed,
-        Err(error) => return failed(&error),
+        Err(error) => return unknown(&error),
     };
     match placed.start() {
         Start::Answered => match catch_up(courier, job, by) {
             // It is there, though nothing can be heard of it now.
-            Reply::Unreached(_) => Reply::Started,
+            Reply::Unreached(_) | Reply::Failed(_) => Reply::Started,
             reply => reply,
         },
         Start::NotStarted(reason) | Start::Lost(reason) => Reply::NotStarted {
@@ -253,6 +281,11 @@ fn not_started(courier: &Arc<Courier>, job: &JobId, reason: String) -> Reply {
         Ok(()) => Reply::NotStarted { reason },
         Err(error) => failed(&error),
     }
+}
+
+/// Something failed here, and the job may be there.
+fn unknown(error: &io::Error) -> Reply {
+    Reply::Lost(Unreached::NoCourier(format!("its courier: {error}")))
 }
 
 fn failed(error: &io::Error) -> Reply {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::places::dial::Reply;
 use crate::places::records::Placed;
-use outlive_core::far::{FarVariables, Opening};
+use outlive_core::far::{FarVariables, Launched, Opening, Standing};
 use std::sync::Mutex;
 
 /// Serves a wire to a far end that answers calls with what this returns, while `ask` runs.
@@ -83,4 +83,59 @@ fn a_start_whose_answer_cannot_be_read_may_have_been_made() {
         },
     );
     assert_eq!(placed(&courier).start(), Start::Asked);
+}
+
+/// The far end started the job, its answer was lost, and the start that is sent again cannot be made.
+#[test]
+fn a_start_that_is_sent_again_in_vain_may_have_been_made_before() {
+    let cases = [
+        (Some(Standing::There), "started"),
+        (Some(Standing::NotThere), "not_started"),
+        (None, "asked"),
+    ];
+    for (standing, expected) in cases {
+        let world = tempfile::tempdir().unwrap();
+        let courier = courier_with(world.path(), &["a"]);
+        let said = standing.clone();
+        let answer = move |call: &Call| match (call, &said) {
+            (Call::Launch(_), _) => {
+                let reason = "no shell".to_owned();
+                encoded(&Answer::Launch(Launched::NotMade { reason }))
+            }
+            (_, Some(standing)) => encoded(&Answer::Standing(vec![standing.clone()])),
+            (_, None) => Vec::new(),
+        };
+        answered(&courier, answer, |by| {
+            let reply = started(&courier, by, true);
+            let told = match &reply {
+                Reply::Started => "started",
+                Reply::NotStarted { .. } => "not_started",
+                Reply::Lost(_) => "asked",
+                _ => "something else",
+            };
+            assert_eq!(told, expected, "{reply:?}");
+        });
+        let noted = match placed(&courier).start() {
+            Start::Answered => "started",
+            Start::NotStarted(_) => "not_started",
+            Start::Asked => "asked",
+            Start::Lost(_) => "lost",
+        };
+        assert_eq!(noted, expected, "{standing:?}");
+    }
+}
+
+#[test]
+fn a_job_that_is_there_is_not_refused_though_that_cannot_be_recorded() {
+    let world = tempfile::tempdir().unwrap();
+    let courier = courier_with(world.path(), &["a"]);
+    let spec = courier.outlive.job_dir(&id("a")).spec();
+    let answer = move |_: &Call| {
+        let _ = fs::remove_file(&spec);
+        encoded(&Answer::Launch(Launched::There))
+    };
+    answered(&courier, answer, |by| {
+        let reply = started(&courier, by, false);
+        assert!(matches!(reply, Reply::Lost(_)), "{reply:?}");
+    });
 }
