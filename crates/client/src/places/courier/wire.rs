@@ -195,7 +195,9 @@ impl Wire {
         let broken = |why: &str| Fault::Broken(Unreached::NotUnderstood(why.to_owned()));
         let sink = self.table().open.get(&frame.stream).cloned();
         match (frame.kind, sink) {
-            (Kind::Ping, _) => self.put(0, Kind::Pong, []),
+            (Kind::Ping, _) => self
+                .outbox
+                .put_if_idle(Frame::new(0, Kind::Pong, []).encode()),
             (Kind::Open, _) => return Err(broken("the far end opened a stream")),
             (Kind::Data, Some(sink)) => sink
                 .data(self, frame.stream, &frame.payload)
@@ -341,6 +343,15 @@ impl Outbox {
         }
     }
 
+    /// Puts a sign of life, which any frame that waits is, too. So a far end that pings and does not read fills nothing.
+    fn put_if_idle(&self, frame: Vec<u8>) {
+        let mut queue = self.lock();
+        if !queue.is_closed && queue.frames.is_empty() {
+            queue.frames.push_back(frame);
+            self.changed.notify_one();
+        }
+    }
+
     /// All that waits, up to the size of a few frames. `None` when the wire is over.
     fn next(&self) -> Option<Vec<u8>> {
         let queue = self.lock();
@@ -366,5 +377,23 @@ impl Outbox {
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    #[test]
+    fn pings_of_a_far_end_that_does_not_read_fill_nothing() {
+        let wire = Wire::new().unwrap();
+        for _ in 0..1000 {
+            wire.take(Frame::new(0, Kind::Ping, [])).unwrap();
+        }
+        assert_eq!(wire.outbox.lock().frames.len(), 1);
+        let sent = wire.outbox.next().unwrap();
+        assert_eq!(sent, Frame::new(0, Kind::Pong, []).encode());
     }
 }
