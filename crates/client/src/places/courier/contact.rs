@@ -3,7 +3,7 @@
 use super::ask::{self, Said};
 use super::desk::Courier;
 use super::journals::JournalStream;
-use super::replicas;
+use super::replicas::{self, Standing};
 use super::starts;
 use super::thread;
 use super::wire::{Fault, Reading, Wire};
@@ -13,7 +13,7 @@ use crate::places::Unreached;
 use crate::places::records::{self, Start};
 use crate::places::transport::{self, WireEnds};
 use outlive_core::far::{Answer, Call, Greeting, Hello, ToJournals, WIRE};
-use outlive_core::{BootTime, event, spec};
+use outlive_core::{BootTime, event, layout, spec};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -127,11 +127,7 @@ fn meet(
             // Whoever noted that was killed before it recorded the end.
             Start::NotStarted(_) | Start::Lost(_) => super::journals::finish(courier, id),
             // Whoever recorded the end was killed before the place was told.
-            Start::Answered if standing.is_final => {
-                let (job, seq) = (id.clone(), standing.seq);
-                journals.say(wire, &ToJournals::Ack { job, seq });
-                replicas::retire(&courier.outlive, id)
-            }
+            Start::Answered if standing.is_final => ack_all(courier, wire, &journals, &standing),
             Start::Answered if standing.is_at(&home) => journals.follow(wire, id),
             Start::Answered | Start::Asked => Ok(()),
         };
@@ -141,6 +137,21 @@ fn meet(
     }
     courier.look_at_bells();
     Ok(())
+}
+
+/// Acks a replica that has all, and takes its job from the running ones.
+fn ack_all(
+    courier: &Courier,
+    wire: &Wire,
+    journals: &JournalStream,
+    standing: &Standing,
+) -> io::Result<()> {
+    let (job, seq) = (standing.id.clone(), standing.seq);
+    // The place may remove what was acked, and whoever appended the end may have been killed before it synced.
+    let journal = courier.outlive.job_dir(&job).journal();
+    layout::sync(&layout::open(&journal)?)?;
+    journals.say(wire, &ToJournals::Ack { job, seq });
+    replicas::retire(&courier.outlive, &standing.id)
 }
 
 fn greet(
