@@ -22,7 +22,6 @@ use outlive_core::{JobId, WallTime};
 use outlive_sys::control::Stream;
 use outlive_sys::poll::{self, Interest};
 use serde::{Deserialize, Serialize};
-use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -118,12 +117,24 @@ pub fn call(
     within: Duration,
 ) -> Result<Answer, Error> {
     let call = Box::new(call);
+    let changes = matches!(*call, Call::Remove { .. } | Call::Clean);
     let exchange = Exchange::new(outlive, place, within);
     let reply = exchange.ask(|within_ms, _| Request::Call {
         call: call.clone(),
         within_ms,
     });
+    let reply = reply.map_err(|error| match error {
+        // It may have been done.
+        Error::Place(PlaceError::Unreached { place, why }) if changes && exchange.was_asked() => {
+            PlaceError::Unanswered { place, why }.into()
+        }
+        error => error,
+    });
     match reply? {
+        Reply::Lost(why) if changes => {
+            let place = place.name.clone();
+            Err(PlaceError::Unanswered { place, why }.into())
+        }
         Reply::Answer(answer) => match *answer {
             Answer::Failed(failure) => Err(refused(place, Reply::Failed(failure))),
             answer => Ok(answer),
@@ -171,17 +182,13 @@ pub fn start(
         let (place, id) = (place.name.clone(), job.clone());
         PlaceError::PerhapsStarted { place, id, why }.into()
     };
-    let was_asked = Cell::new(false);
-    let reply = exchange.ask(|within_ms, again| {
-        was_asked.set(true);
-        Request::Start {
-            job: job.clone(),
-            variables: variables.clone(),
-            within_ms,
-            again,
-        }
+    let reply = exchange.ask(|within_ms, again| Request::Start {
+        job: job.clone(),
+        variables: variables.clone(),
+        within_ms,
+        again,
     });
-    let reply = reply.map_err(|error| match (was_asked.get(), error) {
+    let reply = reply.map_err(|error| match (exchange.was_asked(), error) {
         (false, error) => error,
         // A courier that is gone, or does not answer, may have sent it.
         (true, Error::Place(PlaceError::Unreached { why, .. })) => perhaps(why),
@@ -253,3 +260,6 @@ fn refused(place: &Place, reply: Reply) -> Error {
     }
     .into()
 }
+
+#[cfg(test)]
+mod tests;

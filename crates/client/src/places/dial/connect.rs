@@ -15,10 +15,12 @@ use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::PidFd;
 use outlive_sys::spawn;
+use std::cell::Cell;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 /// How long a courier may take to accept a connection, to begin, or to answer what it can answer by itself.
@@ -30,6 +32,9 @@ pub const LISTENS: u8 = b'+';
 /// A courier that was started may be killed before it listens. More often than that, something is wrong.
 const MAX_STARTS: usize = 10;
 
+/// Before a request is sent again for the second time, and each time after that.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// The most bytes of an answer: far more than any has.
 const MAX_REPLY: usize = 32 << 20;
 
@@ -38,6 +43,7 @@ pub struct Exchange<'a> {
     outlive: &'a Outlive,
     place: &'a Place,
     by: BootTime,
+    was_asked: Cell<bool>,
 }
 
 /// What came of asking a courier.
@@ -53,7 +59,13 @@ impl<'a> Exchange<'a> {
             outlive,
             place,
             by: clock::boot() + within,
+            was_asked: Cell::new(false),
         }
+    }
+
+    /// Whether a courier may have got the request.
+    pub fn was_asked(&self) -> bool {
+        self.was_asked.get()
     }
 
     /// Asks until there is an answer. `make` gets the milliseconds that are left, and whether an earlier courier may
@@ -71,9 +83,15 @@ impl<'a> Exchange<'a> {
         loop {
             let stream = self.courier()?;
             let left = self.by.since(clock::boot()).as_millis() as u64;
+            self.was_asked.set(true);
             match self.put(stream, &make(left, again))? {
                 Asked::Reply(reply, stream) => return Ok((reply, Some(stream))),
-                Asked::Gone if clock::boot() < self.by => again = true,
+                Asked::Gone if clock::boot() < self.by => {
+                    // One that was killed is followed at once, and one that closes each connection is not hurried.
+                    if std::mem::replace(&mut again, true) {
+                        thread::sleep(PAUSE);
+                    }
+                }
                 Asked::Gone => {
                     let why = Unreached::NoCourier("its courier ended before it answered".into());
                     return Ok((Reply::Lost(why), None));
