@@ -148,8 +148,10 @@ pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
             Ok(wire) => wire,
             Err(why) => return lost.map_or(Reply::Unreached(why), Reply::Lost),
         };
-        if let Call::Remove { jobs } = call {
-            courier.ack_all_of(&wire, jobs);
+        match call {
+            Call::Remove { jobs } => courier.ack_all_of(&wire, jobs),
+            Call::Standing { .. } => settle(courier),
+            _ => {}
         }
         let asked = match ask::send(&wire, call) {
             Ok(asked) => asked,
@@ -225,12 +227,22 @@ fn open_relay(
     }
 }
 
+/// Finds out about starts of which nobody knows how they went, if there is a wire. A new one does so anyway.
+fn settle(courier: &Arc<Courier>) {
+    let Some(wire) = courier.wire_now() else {
+        return;
+    };
+    let mine = Arc::clone(courier);
+    let _ = thread("settle", move || starts::settle(&mine, &wire, None));
+}
+
 /// Keeps a client that listens until it leaves.
-fn listen(courier: &Courier, client: &Arc<Stream>) {
+fn listen(courier: &Arc<Courier>, client: &Arc<Stream>) {
     if answer(client, &Reply::Opened).is_err() {
         return;
     }
     let number = courier.listen(client);
+    settle(courier);
     loop {
         let _ = poll::wait(&[(client.as_fd(), Interest::Readable)], None);
         if !matches!(client.read(&mut [0; 256]), Ok(Read::Bytes(_) | Read::Empty)) {

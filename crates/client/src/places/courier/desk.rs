@@ -161,6 +161,11 @@ impl Courier {
         }
     }
 
+    /// The wire, if there is one now.
+    pub fn wire_now(&self) -> Option<Arc<Wire>> {
+        usable(&self.desk())
+    }
+
     /// The wire, for which this waits through failed attempts.
     pub fn wire_until(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
         let mut desk = self.desk();

@@ -154,7 +154,10 @@ impl Beginning {
     fn give_up(&self, courier: &Arc<Courier>, lost: Option<Unreached>, why: Unreached) -> Reply {
         match lost {
             // It may be there. A later contact settles it.
-            Some(_) => Reply::Lost(why),
+            Some(_) => {
+                courier.replicas.leave(&self.job);
+                Reply::Lost(why)
+            }
             None => {
                 let reason = format!("{} was not reached: {why}", courier.place.name);
                 not_started(courier, &self.job, reason)
@@ -175,7 +178,10 @@ impl Beginning {
                 hooks::reach_courier(CourierHook::Launched);
                 self.is_there(courier, wire, by)
             }
-            Answer::Launch(Launched::IdTaken) => Reply::IdTaken,
+            Answer::Launch(Launched::IdTaken) => {
+                courier.replicas.leave(&self.job);
+                Reply::IdTaken
+            }
             Answer::Launch(Launched::NotMade { reason }) if was_sent_before => {
                 self.ask_whether_there(courier, wire, reason, by)
             }

@@ -1,6 +1,7 @@
 //! Starts at a far end whose answers are not what they should be.
 
 use super::*;
+use crate::places::courier::clients;
 use crate::places::dial::Reply;
 use crate::places::records::Placed;
 use outlive_core::far::{FarVariables, Launched, Opening, Standing};
@@ -130,12 +131,52 @@ fn a_job_that_is_there_is_not_refused_though_that_cannot_be_recorded() {
     let world = tempfile::tempdir().unwrap();
     let courier = courier_with(world.path(), &["a"]);
     let spec = courier.outlive.job_dir(&id("a")).spec();
-    let answer = move |_: &Call| {
-        let _ = fs::remove_file(&spec);
+    let answer = move |call: &Call| {
+        if matches!(call, Call::Launch(_)) {
+            fs::remove_file(&spec).unwrap();
+        }
         encoded(&Answer::Launch(Launched::There))
     };
     answered(&courier, answer, |by| {
         let reply = started(&courier, by, false);
         assert!(matches!(reply, Reply::Lost(_)), "{reply:?}");
     });
+}
+
+#[test]
+fn a_start_that_is_not_decided_is_settled_over_the_wire_that_is_there() {
+    let world = tempfile::tempdir().unwrap();
+    let courier = courier_with(world.path(), &["a"]);
+    let answer = |call: &Call| match call {
+        Call::Standing { jobs } => encoded(&Answer::Standing(vec![Standing::There; jobs.len()])),
+        _ => Vec::new(),
+    };
+    // Nobody made it known when the wire was opened.
+    let link = courier.outlive.home().live_link(&id("a"));
+    fs::remove_file(&link).unwrap();
+    answered(&courier, answer, |by| {
+        let dir = courier.outlive.job_dir(&id("a"));
+        fs::hard_link(dir.lock(), &link).unwrap();
+        let reply = started(&courier, by, false);
+        assert!(matches!(reply, Reply::Lost(_)), "{reply:?}");
+        clients::call(&courier, &Call::Standing { jobs: Vec::new() }, by);
+        while placed(&courier).start() == Start::Asked {
+            assert!(clock::boot() < by, "nobody asked for it");
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(placed(&courier).start(), Start::Answered);
+}
+
+#[test]
+fn a_job_whose_id_is_taken_there_is_forgotten() {
+    let world = tempfile::tempdir().unwrap();
+    let courier = courier_with(world.path(), &["a"]);
+    answered(
+        &courier,
+        |_| encoded(&Answer::Launch(Launched::IdTaken)),
+        |by| assert_eq!(started(&courier, by, false), Reply::IdTaken),
+    );
+    // The next job of this id may be another one.
+    assert_eq!(courier.replicas.seq(&id("a")), None);
 }
