@@ -150,8 +150,8 @@ impl Journals {
         self.stream.send(lines)
     }
 
-    /// Says that a job is followed no more, unless the courier has asked for it again meanwhile.
-    pub fn give_up(&self, followed: &Arc<Followed>, why: Option<&Error>) -> Result<(), Over> {
+    /// Says that a job is not there, and follows it no more, unless the courier has asked for it again meanwhile.
+    pub fn give_up(&self, followed: &Arc<Followed>) -> Result<(), Over> {
         let mut table = self.table();
         let is_current = |now: &Arc<Followed>| Arc::ptr_eq(now, followed);
         if !table.jobs.get(&followed.job).is_some_and(is_current) {
@@ -160,13 +160,13 @@ impl Journals {
         table.jobs.remove(&followed.job);
         drop(table);
         let job = followed.job.clone();
-        self.send(&line(&match why {
-            None => FromJournals::Gone { job },
-            Some(why) => FromJournals::Failed {
-                job,
-                reason: why.to_string(),
-            },
-        }))
+        self.send(&line(&FromJournals::Gone { job }))
+    }
+
+    /// Says why a job cannot be followed now. It still is.
+    pub fn tell_failure(&self, followed: &Followed, why: &Error) -> Result<(), Over> {
+        let (job, reason) = (followed.job.clone(), why.to_string());
+        self.send(&line(&FromJournals::Failed { job, reason }))
     }
 
     /// The jobs that are new to the thread.
