@@ -137,10 +137,16 @@ impl Journals {
     /// Sends everything that the journal of this job has now, if it is followed. A job that cannot be read has
     /// nothing to send; its thread reports that.
     pub fn catch_up(&self, job: &JobId) -> Result<(), Over> {
-        let followed = self.table().jobs.get(job).cloned();
-        match followed.map(|followed| followed.send_news(self)) {
-            Some(Err(NotSent::Over)) => Err(Over),
-            _ => Ok(()),
+        loop {
+            let Some(followed) = self.table().jobs.get(job).cloned() else {
+                return Ok(());
+            };
+            match followed.send_news(self) {
+                Err(NotSent::Over) => return Err(Over),
+                // The courier has asked for it again, or left it, before everything was sent.
+                _ if followed.is_left() => {}
+                _ => return Ok(()),
+            }
         }
     }
 
