@@ -92,11 +92,8 @@ impl Journals {
     fn take(&self, line: &[u8]) -> Result<(), BadRequest> {
         let asked = serde_json::from_slice(line).map_err(|error| BadRequest(error.to_string()))?;
         match asked {
-            ToJournals::Follow { job, after } => {
-                // Whoever asks for what follows has what comes before.
-                self.acks.put(&job, after);
-                self.follow(&job, after)
-            }
+            // Not an ack: what the courier has may not be on its disk.
+            ToJournals::Follow { job, after } => self.follow(&job, after),
             ToJournals::Leave { job } => {
                 if let Some(left) = self.table().jobs.remove(&job) {
                     left.leave();
