@@ -24,6 +24,9 @@ use std::time::Duration;
 /// How long a courier may take to accept a connection, to begin, or to answer what it can answer by itself.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Whoever wants an answer sooner than that waits this much longer than the place has, and no more.
+const A_LITTLE: Duration = Duration::from_secs(2);
+
 /// A courier writes this byte when it or another one listens. Anything else is the reason why not.
 pub const LISTENS: u8 = b'+';
 
@@ -38,6 +41,8 @@ pub struct Exchange<'a> {
     outlive: &'a Outlive,
     place: &'a Place,
     by: BootTime,
+    /// How long a courier may take for each step that needs no place.
+    patience: Duration,
 }
 
 /// What came of asking a courier.
@@ -53,6 +58,7 @@ impl<'a> Exchange<'a> {
             outlive,
             place,
             by: clock::boot() + within,
+            patience: PATIENCE.min(within.saturating_add(A_LITTLE)),
         }
     }
 
@@ -111,7 +117,7 @@ impl<'a> Exchange<'a> {
             }
         }
         // The courier keeps the time, and this is only for one that hangs.
-        match self.reply(&stream, self.by + PATIENCE)? {
+        match self.reply(&stream, self.by + self.patience)? {
             Some(reply) => Ok(Asked::Reply(reply, stream)),
             None => Ok(Asked::Gone),
         }
@@ -165,7 +171,7 @@ impl<'a> Exchange<'a> {
 
     fn running(&self) -> Result<Option<Stream>, Error> {
         let directory = records::directory(self.outlive, self.place);
-        match Stream::connect(&directory, SOCKET, PATIENCE) {
+        match Stream::connect(&directory, SOCKET, self.patience) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(self.no_courier("its courier takes no connections; it may be suspended"))
             }
@@ -183,7 +189,7 @@ impl<'a> Exchange<'a> {
         let mut child = spawn::start(&mut command).map_err(Error::io("cannot start", &program))?;
         // It would keep the pipe open.
         drop(command);
-        let said = read_all(&mut ready, clock::boot() + PATIENCE);
+        let said = read_all(&mut ready, clock::boot() + self.patience);
         if said.is_none() {
             let _ = child.kill();
         }
