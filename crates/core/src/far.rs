@@ -301,7 +301,7 @@ pub enum FromJournals {
     Record { job: JobId, line: String },
     /// There is no such job in this home.
     Gone { job: JobId },
-    /// The job cannot be followed now, for this reason. It will be tried again at the next `Follow`.
+    /// The job cannot be followed now, for this reason. It is tried again, after longer and longer pauses.
     Failed { job: JobId, reason: String },
 }
 

@@ -13,7 +13,7 @@
 
 use super::Source;
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::outlive::{Outlive, make_private};
 use crate::places::records::{self, Silence};
 use crate::places::settings::fnv;
@@ -126,7 +126,15 @@ fn begin(
 
 /// If that silence is over: posts that, if the session knows of the silence.
 fn end(outlive: &Outlive, session: &Label, mark: &Mark, path: &Path) -> Result<bool, Error> {
-    if let Some(place) = Place::resolve(outlive, &mark.place)?
+    let place = match Place::resolve(outlive, &mark.place) {
+        // It was removed from the configuration, so nobody will find out when it is reached.
+        Err(Error::Place(PlaceError::NoSuch(_))) => {
+            let _ = links::remove(path);
+            return Ok(false);
+        }
+        place => place?,
+    };
+    if let Some(place) = place
         && let Some(known) = dial::known(outlive, &place)
         && known.unreached.is_some_and(|now| now.since == mark.since)
     {

@@ -16,7 +16,7 @@ use crate::places::{Place, Unreached, dial};
 use outlive_api::job::Job;
 use outlive_api::time::Timestamp;
 use outlive_core::ending::{self, Remaining};
-use outlive_core::event::Moment;
+use outlive_core::event::{Event, Moment};
 use outlive_core::far::{Answer, Call};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::place::LOCAL;
@@ -77,7 +77,18 @@ pub fn find(outlive: &Outlive, job: &JobDir, id: &JobId) -> Result<Kept, Error> 
     if spec.place == LOCAL {
         return Ok(Kept::Here);
     }
-    let outcome = match placed.start() {
+    if let Some(outcome) = decided(&placed)
+        && settle(job, &spec, outcome)?
+    {
+        return Ok(Kept::Settled);
+    }
+    Ok(Kept::Away(Away { place: spec.place }))
+}
+
+/// How a job ended of which no more will be heard, because it was not started or is lost.
+pub fn decided(placed: &Placed) -> Option<Outcome> {
+    match placed.start() {
+        Start::Asked | Start::Answered => None,
         Start::NotStarted(reason) => Some(Outcome::NotStarted {
             reason: reason.to_owned(),
             cause: NotStarted::Failed,
@@ -85,14 +96,37 @@ pub fn find(outlive: &Outlive, job: &JobDir, id: &JobId) -> Result<Kept, Error> 
         Start::Lost(reason) => Some(Outcome::Lost {
             reason: reason.to_owned(),
         }),
-        Start::Asked | Start::Answered => None,
-    };
-    if let Some(outcome) = outcome
-        && settle(job, &spec, outcome)?
-    {
-        return Ok(Kept::Settled);
     }
-    Ok(Kept::Away(Away { place: spec.place }))
+}
+
+/// Records that no more will be heard of a job, so that it is over. The caller holds its lock.
+pub fn close(
+    job: &JobDir,
+    spec: Option<&Spec>,
+    journal: &mut JournalWriter,
+    outcome: Outcome,
+) -> io::Result<()> {
+    if journal.state().is_final() {
+        return Ok(());
+    }
+    let at = moment::now();
+    if let Some(end) = journal.state().end() {
+        // The end is known, and what was left running then is not.
+        let closed = Event::Closed {
+            output_bytes: end.output_bytes,
+            dropped_bytes: end.dropped_bytes,
+            output_complete: false,
+        };
+        journal.append(at, &[closed])?;
+        return journal.sync();
+    }
+    let is_lost = matches!(outcome, Outcome::Lost { .. });
+    let mut end = End::unseen(outcome, 0, 0);
+    if is_lost {
+        end.ended_by = EndedBy::Place;
+    }
+    let findable = ending::make_findable(job, spec);
+    ending::record(findable, journal, at, end, Remaining::Nothing)
 }
 
 /// Records an end that the place will never tell. Returns `false` if somebody else writes to the replica.
@@ -111,16 +145,7 @@ fn settle(job: &JobDir, spec: &Spec, outcome: Outcome) -> Result<bool, Error> {
     if journal.state().is_final() {
         return Ok(true);
     }
-    if journal.state().end().is_none() {
-        let is_lost = matches!(outcome, Outcome::Lost { .. });
-        let mut end = End::unseen(outcome, 0, 0);
-        if is_lost {
-            end.ended_by = EndedBy::Place;
-        }
-        let findable = ending::make_findable(job, Some(spec));
-        let (at, after) = (moment::now(), Remaining::Nothing);
-        ending::record(findable, &mut journal, at, end, after).map_err(failed())?;
-    }
+    close(job, Some(spec), &mut journal, outcome).map_err(failed())?;
     retire(job, Some(spec)).map_err(failed())?;
     Ok(true)
 }

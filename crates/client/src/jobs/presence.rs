@@ -103,7 +103,11 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             LockResult::Held => {}
             // The keepers hold another lock file: somebody replaced it.
             LockResult::Acquired(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
-            LockResult::Acquired(lock) => recover(outlive, &job, id, lock, gone)?,
+            LockResult::Acquired(lock) => match away::place_of(outlive, id) {
+                None => recover(outlive, &job, id, lock, gone)?,
+                // The file about its start is missing. Nothing here can say what became of it.
+                Some(place) => return Ok((Presence::Away(Away { place }), state)),
+            },
         }
     }
     Err(Error::KeeperFailed(id.clone()))

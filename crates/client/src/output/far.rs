@@ -21,6 +21,9 @@ const BLOCK: u64 = 64 * 1024;
 /// How many blocks are kept: those around a line and around the marks of the index beside it.
 const MAX_KEPT: usize = 8;
 
+/// The largest file that is fetched as a whole. The index of an output is far smaller, and so is what tells its streams.
+const MOST_OF_A_FILE: usize = 256 << 20;
+
 /// The output of a job of a place.
 #[derive(Debug)]
 pub(super) struct FarOutput {
@@ -139,8 +142,9 @@ impl FarOutput {
 
     /// The bytes of a block. Shorter only at the end of the output.
     fn fetch(&self, number: u64) -> Result<Vec<u8>, Error> {
-        let begin = number * BLOCK;
-        let end = (begin + BLOCK).min(self.size);
+        // The size is what the place says, which may be anything.
+        let begin = number.saturating_mul(BLOCK);
+        let end = begin.saturating_add(BLOCK).min(self.size);
         let mut bytes = Vec::new();
         let mut open = self.stream.borrow_mut();
         while begin + (bytes.len() as u64) < end {
@@ -179,6 +183,9 @@ impl FarOutput {
             let mut sequence = self.job.sequence(file, bytes.len() as u64, u64::MAX)?;
             loop {
                 match sequence.read(BLOCK as usize, &mut bytes) {
+                    Ended::No if bytes.len() > MOST_OF_A_FILE => {
+                        return Err(PlaceError::strange(&self.job.place.name).into());
+                    }
                     Ended::No => {}
                     Ended::Well => return Ok(bytes),
                     Ended::Broken => break,

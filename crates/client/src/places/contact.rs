@@ -50,7 +50,7 @@ fn ask(outlive: &Outlive, place: &Place, jobs: Vec<JobId>) {
     let is_silent = dial::known(outlive, place).is_some_and(|known| known.unreached.is_some());
     match is_silent {
         // The courier tries again, and nobody waits for it.
-        true => drop(dial::listen(outlive, place)),
+        true => drop(dial::listen_within(outlive, place, PATIENCE)),
         // Before it answers, it sends what the replicas lack.
         false => drop(dial::call(
             outlive,

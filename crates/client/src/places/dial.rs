@@ -225,7 +225,12 @@ pub fn follow(
 /// Keeps the courier, and lets it reach the place again when the wire is lost, as long as this is open. Does not wait for
 /// the place. Each line is one of [`Tidings`].
 pub fn listen(outlive: &Outlive, place: &Place) -> Result<Stream, Error> {
-    let exchange = Exchange::new(outlive, place, connect::PATIENCE);
+    listen_within(outlive, place, connect::PATIENCE)
+}
+
+/// The same for whoever cannot wait for a courier that does not answer.
+pub fn listen_within(outlive: &Outlive, place: &Place, within: Duration) -> Result<Stream, Error> {
+    let exchange = Exchange::new(outlive, place, within);
     let (reply, stream) = exchange.connect(|_, _| Request::Listen)?;
     match (reply, stream) {
         (Reply::Opened, Some(stream)) => Ok(stream),

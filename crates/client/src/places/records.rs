@@ -26,6 +26,9 @@ use std::path::PathBuf;
 /// The socket of a courier, in the directory of its place.
 pub const SOCKET: &str = "courier";
 
+/// The reason of [`PlacedStep::Lost`] for a job that was given up with its place, which has no courier from then on.
+pub const FORGOTTEN: &str = "forgotten by request";
+
 /// What is known of a place: the file `known`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {

@@ -1,7 +1,7 @@
 //! Takes the events that a session has not been told yet, and waits for new ones.
 
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::inbox::{Ack, Delivery, Inbox, Selection, WakeUp};
 use crate::jobs::away::{self, Away};
 use crate::jobs::connection::Connection;
@@ -186,9 +186,7 @@ impl<'a> Waiter<'a> {
             }
             let found = self.reach(id);
             if let Ok((Presence::Away(away), _)) = &found {
-                if self.listen(away)? {
-                    reached = Reached::SomeAreOver;
-                }
+                reached = reached.max(self.listen(away)?);
                 places.push(away.place.clone());
                 continue;
             }
@@ -219,10 +217,17 @@ impl<'a> Waiter<'a> {
         Ok(reached)
     }
 
-    /// Listens to the courier of a place. Returns whether it did not before.
-    fn listen(&mut self, away: &Away) -> Result<bool, Error> {
+    /// Listens to the courier of a place. If it did not before, what came before that must be read again.
+    fn listen(&mut self, away: &Away) -> Result<Reached, Error> {
         let outlive = self.inbox.outlive();
-        Ok(self.ears.listen(outlive, away::resolve(outlive, away)?))
+        match away::resolve(outlive, away) {
+            // It was removed from the configuration. The other jobs are told all the same.
+            Err(Error::Place(PlaceError::NoSuch(_))) => Ok(Reached::NotFromHere),
+            place => Ok(match self.ears.listen(outlive, place?) {
+                true => Reached::SomeAreOver,
+                false => Reached::All,
+            }),
+        }
     }
 
     /// Notices the ends of these agents. Without pidfds they have to be looked for.

@@ -127,7 +127,8 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
     }
     for job in select(ended, asked) {
         hooks::reach_pruner(Hook::Selected);
-        if job.rings {
+        // Nobody here may ever ring for a job of a place. A job of this machine has a keeper that will.
+        if job.rings && !(asked.force && job.spec.place != LOCAL) {
             pruned.ringing.push(job.id);
             continue;
         }

@@ -89,6 +89,10 @@ fn nothing_is_said_of_jobs_whose_home_has_vanished() {
     });
     let expected = vec![Standing::There, Standing::NotThere];
     assert_eq!(standing, Ok(Answer::Standing(expected)));
+    // It is still followed, without being asked for again.
+    let expected = [lines(&world, "job"), lines(&world, "job")].concat();
+    let records = far.until_records("job", |records| records.len() >= expected.len());
+    assert_eq!(records, expected);
 }
 
 /// Every answer of a keeper comes after the records that it speaks of.

@@ -285,3 +285,27 @@ fn a_login_shell_gives_its_environment_and_nothing_of_what_it_prints() {
     far.until_over("job");
     assert_eq!(world.output("job"), b"yes\n");
 }
+
+/// The answer of the first launch was lost, and by now the login shell does not work.
+#[test]
+fn a_job_that_is_there_needs_no_login_shell_again() {
+    let world = World::new();
+    let shell = |program: &'static str| {
+        WireClient::greeted_with(&world, move |command| {
+            command.env("SHELL", program);
+        })
+    };
+    let mut far = shell("/bin/sh");
+    let mut launch = far.launch_of("job", &["sh", "-c", &counted(&world)]);
+    launch.login = true;
+    assert_eq!(far.try_launch(launch.clone()), Launched::There);
+    far.kill();
+    let mut far = shell("/bin/false");
+    launch.epoch = far.epoch;
+    assert_eq!(far.try_launch(launch.clone()), Launched::There);
+    // Without a job, it is needed.
+    launch.spec.id = id("other");
+    let launched = far.try_launch(launch);
+    assert!(matches!(launched, Launched::NotMade { .. }), "{launched:?}");
+    until("it ran", || times(&world) == 1);
+}

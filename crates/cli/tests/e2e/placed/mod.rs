@@ -2,6 +2,7 @@
 //! stays here. That each verb does at a place what it does here is checked by the conformance table.
 
 mod asking;
+mod bells;
 mod silent;
 mod starting;
 mod telling;

@@ -141,3 +141,22 @@ fn a_job_is_removed_there_first() {
     assert_eq!(world.listed(&["--state", "all"]), [""; 0]);
     assert!(there("two"));
 }
+
+/// The file that says how its start went is gone. Nobody here decides what became of the job.
+#[test]
+fn a_job_of_a_place_is_never_taken_for_one_of_this_machine() {
+    let far = Far::new();
+    let world = &far.world;
+    far.start("job", "exec sleep 60");
+    far.cut();
+    let dir = world.job_dir("job");
+    let placed = std::fs::read(dir.join("placed")).unwrap();
+    let journal = std::fs::read(dir.join("journal")).unwrap();
+    std::fs::remove_file(dir.join("placed")).unwrap();
+    let job = world.show("job");
+    assert!(job["outcome"].is_null(), "{job}");
+    assert_eq!(std::fs::read(dir.join("journal")).unwrap(), journal);
+    std::fs::write(dir.join("placed"), placed).unwrap();
+    far.mend();
+    world.ok(&["stop", "job"]);
+}

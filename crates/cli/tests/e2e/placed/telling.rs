@@ -2,6 +2,7 @@
 
 use super::Far;
 use outlive_testkit::processes::begin;
+use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::until;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -100,4 +101,39 @@ fn begin_piped(command: &mut std::process::Command) -> std::process::Child {
     }
     piped.stdout(Stdio::piped());
     begin(piped)
+}
+
+/// Somebody has removed it from the file, and not by the verb.
+#[test]
+fn a_place_that_is_no_longer_configured_keeps_nothing_from_a_session() {
+    let far = Far::new();
+    let world = &far.world;
+    far.start("job", "exec sleep 60");
+    far.cut();
+    world.show("job");
+    world.kill_couriers();
+    far.silent_since_long_ago();
+    assert_eq!(far.kinds_told(), ["unreachable"]);
+    let config = world.path("config/outlive/config.toml");
+    let before = std::fs::read(&config).unwrap();
+    far.configure("");
+    assert_eq!(far.kinds_told(), [""; 0]);
+    let waiter = begin(world.command(["inbox", "--session", "s", "--wait=60s", "--json"]));
+    world.ok(&[
+        "run",
+        "--id",
+        "here",
+        "--session",
+        "s",
+        "--place",
+        "local",
+        "--shell",
+        "sleep 0.2",
+    ]);
+    let ran = Ran::end_of(waiter);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("\"here\""), "{ran:?}");
+    std::fs::write(&config, before).unwrap();
+    far.mend();
+    world.ok(&["stop", "job"]);
 }

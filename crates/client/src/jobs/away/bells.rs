@@ -3,7 +3,7 @@
 
 use crate::clock;
 use crate::doorbell::ON_END;
-use crate::places::records::{Placed, PlacedStep};
+use crate::places::records::{FORGOTTEN, Placed, PlacedStep, Start};
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::place::LOCAL;
 use outlive_core::{JobDir, Spec, State};
@@ -26,6 +26,10 @@ pub fn standing(dir: &JobDir, spec: &Spec, state: &State, bell: &Doorbell) -> Op
     let tries: Vec<Option<String>> = tries.collect();
     Some(match tries.last().cloned() {
         Some(None) => RingState::Rung,
+        // Nobody rings for it any more.
+        last if placed.start() == Start::Lost(FORGOTTEN) => RingState::GivenUp {
+            failure: last.flatten().unwrap_or_else(|| FORGOTTEN.to_owned()),
+        },
         None => RingState::Waiting {
             at: clock::boot(),
             failure: None,

@@ -243,7 +243,7 @@ pub fn gone(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
 /// Records and tells the end of a job that was not started or is lost.
 pub fn finish(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
     courier.replicas.leave(job);
-    replicas::close(&courier.outlive, job)?;
+    replicas::close(courier, job)?;
     courier.tell_changed(job);
     if let Ok(spec) = courier.outlive.read_spec(job)
         && let Some(session) = &spec.session

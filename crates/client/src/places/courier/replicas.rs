@@ -4,18 +4,18 @@
 //! one came before, and is skipped. A line that was cut short by a full disk or a power loss is ended first, and its
 //! record is sent again.
 
+use super::bells;
 use super::desk::Courier;
 use crate::clock;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, CourierHook};
-use crate::moment::now;
-use crate::places::records::{self, Placed, PlacedStep, Start};
-use outlive_core::ending::{self, Remaining};
+use crate::jobs::away;
+use crate::places::records::{self, Placed, PlacedStep};
+use outlive_core::ending;
 use outlive_core::event::{Event, Record};
 use outlive_core::far::{HomeId, MAX_LINE};
 use outlive_core::journal::{self, Journal};
 use outlive_core::layout;
-use outlive_core::outcome::{End, NotStarted, Outcome};
 use outlive_core::{JobDir, JobId, JournalWriter, Spec, State};
 use outlive_sys::lock;
 use std::collections::HashMap;
@@ -245,39 +245,18 @@ pub fn note(outlive: &Outlive, id: &JobId, step: &PlacedStep) -> io::Result<()> 
 
 /// Records the end of a job of which no more will be heard, because `placed` says that it was not started or is lost.
 /// Does nothing for any other job. The end is then told as any other.
-pub fn close(outlive: &Outlive, id: &JobId) -> io::Result<()> {
-    let dir = outlive.job_dir(id);
-    let placed = Placed::read(&dir)?;
-    let outcome = match placed.start() {
-        Start::Asked | Start::Answered => return Ok(()),
-        Start::NotStarted(reason) => Outcome::NotStarted {
-            reason: reason.to_owned(),
-            cause: NotStarted::Failed,
-        },
-        Start::Lost(reason) => Outcome::Lost {
-            reason: reason.to_owned(),
-        },
+pub fn close(courier: &Courier, id: &JobId) -> io::Result<()> {
+    let dir = courier.outlive.job_dir(id);
+    let Some(outcome) = away::decided(&Placed::read(&dir)?) else {
+        return Ok(());
     };
-    let spec = outlive.read_spec(id).ok();
+    let spec = courier.outlive.read_spec(id).ok();
+    if let Some(spec) = &spec {
+        bells::remember(courier, spec)?;
+    }
     let _lock = take_lock(&dir)?;
     let mut journal = JournalWriter::open(&dir.journal()).map_err(io::Error::other)?;
-    if journal.state().is_final() {
-        return Ok(());
-    }
-    let at = now();
-    if let Some(end) = journal.state().end() {
-        // The end is known, and what was left running then is not.
-        let closed = Event::Closed {
-            output_bytes: end.output_bytes,
-            dropped_bytes: end.dropped_bytes,
-            output_complete: false,
-        };
-        journal.append(at, &[closed])?;
-        return journal.sync();
-    }
-    let end = End::unseen(outcome, 0, 0);
-    let findable = ending::make_findable(&dir, spec.as_ref());
-    ending::record(findable, &mut journal, at, end, Remaining::Nothing)
+    away::close(&dir, spec.as_ref(), &mut journal, outcome)
 }
 
 /// Takes a job that is over from the running ones.

@@ -26,6 +26,9 @@ use std::time::Duration;
 /// How long a courier may take to accept a connection, to begin, or to answer what it can answer by itself.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Whoever wants an answer sooner than that waits this much longer than the place has, and no more.
+const A_LITTLE: Duration = Duration::from_secs(2);
+
 /// A courier writes this byte when it or another one listens. Anything else is the reason why not.
 pub const LISTENS: u8 = b'+';
 
@@ -44,6 +47,8 @@ pub struct Exchange<'a> {
     place: &'a Place,
     by: BootTime,
     was_asked: Cell<bool>,
+    /// How long a courier may take for each step that needs no place.
+    patience: Duration,
 }
 
 /// What came of asking a courier.
@@ -60,6 +65,7 @@ impl<'a> Exchange<'a> {
             place,
             by: clock::boot() + within,
             was_asked: Cell::new(false),
+            patience: PATIENCE.min(within.saturating_add(A_LITTLE)),
         }
     }
 
@@ -129,7 +135,7 @@ impl<'a> Exchange<'a> {
             }
         }
         // The courier keeps the time, and this is only for one that hangs.
-        match self.reply(&stream, self.by + PATIENCE)? {
+        match self.reply(&stream, self.by + self.patience)? {
             Some(reply) => Ok(Asked::Reply(reply, stream)),
             None => Ok(Asked::Gone),
         }
@@ -183,7 +189,7 @@ impl<'a> Exchange<'a> {
 
     fn running(&self) -> Result<Option<Stream>, Error> {
         let directory = records::directory(self.outlive, self.place);
-        match Stream::connect(&directory, SOCKET, PATIENCE) {
+        match Stream::connect(&directory, SOCKET, self.patience) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(self.no_courier("its courier takes no connections; it may be suspended"))
             }
@@ -201,7 +207,7 @@ impl<'a> Exchange<'a> {
         let mut child = spawn::start(&mut command).map_err(Error::io("cannot start", &program))?;
         // It would keep the pipe open.
         drop(command);
-        let said = read_all(&mut ready, clock::boot() + PATIENCE);
+        let said = read_all(&mut ready, clock::boot() + self.patience);
         if said.is_none() {
             let _ = child.kill();
         }

@@ -7,7 +7,7 @@ use outlive_core::far::{FromJournals, MAX_LINE};
 use outlive_core::{JobDir, JobId, layout};
 use serde::Deserialize;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Records are sent together up to this size.
@@ -21,6 +21,8 @@ pub struct Followed {
     after: u64,
     position: Mutex<Position>,
     left: AtomicBool,
+    /// How many times in a row it could not be followed.
+    failures: AtomicU32,
 }
 
 /// How far a journal has been sent.
@@ -51,6 +53,7 @@ impl Followed {
             after,
             position: Mutex::default(),
             left: AtomicBool::new(false),
+            failures: AtomicU32::new(0),
         }
     }
 
@@ -61,6 +64,15 @@ impl Followed {
 
     pub fn is_left(&self) -> bool {
         self.left.load(Ordering::Acquire)
+    }
+
+    /// Counts one more failure. Returns how many there were before it.
+    pub fn count_failure(&self) -> u32 {
+        self.failures.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn forget_failures(&self) {
+        self.failures.store(0, Ordering::Relaxed);
     }
 
     /// Sends what the journal has and was not sent. Returns the largest number in it.

@@ -92,11 +92,8 @@ impl Journals {
     fn take(&self, line: &[u8]) -> Result<(), BadRequest> {
         let asked = serde_json::from_slice(line).map_err(|error| BadRequest(error.to_string()))?;
         match asked {
-            ToJournals::Follow { job, after } => {
-                // Whoever asks for what follows has what comes before.
-                self.acks.put(&job, after);
-                self.follow(&job, after)
-            }
+            // Not an ack: what the courier has may not be on its disk.
+            ToJournals::Follow { job, after } => self.follow(&job, after),
             ToJournals::Leave { job } => {
                 if let Some(left) = self.table().jobs.remove(&job) {
                     left.leave();
@@ -137,10 +134,16 @@ impl Journals {
     /// Sends everything that the journal of this job has now, if it is followed. A job that cannot be read has
     /// nothing to send; its thread reports that.
     pub fn catch_up(&self, job: &JobId) -> Result<(), Over> {
-        let followed = self.table().jobs.get(job).cloned();
-        match followed.map(|followed| followed.send_news(self)) {
-            Some(Err(NotSent::Over)) => Err(Over),
-            _ => Ok(()),
+        loop {
+            let Some(followed) = self.table().jobs.get(job).cloned() else {
+                return Ok(());
+            };
+            match followed.send_news(self) {
+                Err(NotSent::Over) => return Err(Over),
+                // The courier has asked for it again, or left it, before everything was sent.
+                _ if followed.is_left() => {}
+                _ => return Ok(()),
+            }
         }
     }
 
@@ -150,8 +153,8 @@ impl Journals {
         self.stream.send(lines)
     }
 
-    /// Says that a job is followed no more, unless the courier has asked for it again meanwhile.
-    pub fn give_up(&self, followed: &Arc<Followed>, why: Option<&Error>) -> Result<(), Over> {
+    /// Says that a job is not there, and follows it no more, unless the courier has asked for it again meanwhile.
+    pub fn give_up(&self, followed: &Arc<Followed>) -> Result<(), Over> {
         let mut table = self.table();
         let is_current = |now: &Arc<Followed>| Arc::ptr_eq(now, followed);
         if !table.jobs.get(&followed.job).is_some_and(is_current) {
@@ -160,13 +163,13 @@ impl Journals {
         table.jobs.remove(&followed.job);
         drop(table);
         let job = followed.job.clone();
-        self.send(&line(&match why {
-            None => FromJournals::Gone { job },
-            Some(why) => FromJournals::Failed {
-                job,
-                reason: why.to_string(),
-            },
-        }))
+        self.send(&line(&FromJournals::Gone { job }))
+    }
+
+    /// Says why a job cannot be followed now. It still is.
+    pub fn tell_failure(&self, followed: &Followed, why: &Error) -> Result<(), Over> {
+        let (job, reason) = (followed.job.clone(), why.to_string());
+        self.send(&line(&FromJournals::Failed { job, reason }))
     }
 
     /// The jobs that are new to the thread.

@@ -22,6 +22,7 @@ use outlive_core::os_text::OsText;
 use outlive_core::{JobId, Phase, Spec, spec};
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::ffi::OsString;
+use std::io;
 
 /// What `sshd` says about the connection. The job outlives that. And bash reads `.bashrc` if it finds them, whose words
 /// would be in the job's output.
@@ -32,6 +33,13 @@ const MAX_TRIES: usize = 3;
 
 /// Starts a job, unless it is there.
 pub fn launch(far: &Far, greeted: &Greeted, asked: Launch) -> Result<Launched, Error> {
+    // Before anything that may fail: it may be there, and the answer that said so was lost.
+    if asked.spec.incarnation.is_some() && look(&far.outlive, &asked.spec)? == Found::Ours {
+        resume(&far.outlive, &asked.spec, || {
+            variables(far, asked.variables, asked.login)
+        });
+        return Ok(Launched::There);
+    }
     if let Some(reason) = refusal(&asked, greeted) {
         return Ok(Launched::NotMade { reason });
     }
@@ -56,7 +64,10 @@ pub fn launch(far: &Far, greeted: &Greeted, asked: Launch) -> Result<Launched, E
                 return Ok(Launched::There);
             }
             Ok(NameClaim::Taken) => match look(&far.outlive, &spec)? {
-                Found::Ours => return Ok(resume(&far.outlive, &spec, &variables)),
+                Found::Ours => {
+                    resume(&far.outlive, &spec, || Ok(variables));
+                    return Ok(Launched::There);
+                }
                 Found::Another => return Ok(Launched::IdTaken),
                 Found::Nothing => {}
             },
@@ -176,12 +187,18 @@ fn is_same(one: &Spec, other: &Spec) -> bool {
 }
 
 /// The job is there. Starts it if nobody has, and nobody has recorded that nobody will.
-fn resume(outlive: &Outlive, spec: &Spec, variables: &JobVariables) -> Launched {
+fn resume(outlive: &Outlive, spec: &Spec, variables: impl FnOnce() -> Result<JobVariables, Error>) {
     // If its journal cannot be read now, whoever meets it next says what became of it.
-    if let Ok(Some(lock)) = take_unstarted(outlive, &spec.id) {
-        begin(outlive, spec, lock, variables);
+    let Ok(Some(lock)) = take_unstarted(outlive, &spec.id) else {
+        return;
+    };
+    match variables() {
+        Ok(variables) => begin(outlive, spec, lock, &variables),
+        Err(error) => {
+            drop(lock);
+            let _ = presence::abandon(outlive, &spec.id, &error.to_string());
+        }
     }
-    Launched::There
 }
 
 /// The lock of a job that has only been accepted.
@@ -205,13 +222,19 @@ fn take_unstarted(outlive: &Outlive, id: &JobId) -> Result<Option<Lock>, Error> 
     }
 }
 
-/// The directory was not made, or it was and the rest failed: then the job is there and was not started.
+/// The directory was not made, or it was and the rest failed: then the job is there and was not started. A directory
+/// that cannot be read may be that of the job, so it counts as there: whoever follows it finds out.
 fn withdraw(outlive: &Outlive, spec: &Spec, error: &Error) -> Launched {
-    match look(outlive, spec) {
-        Ok(Found::Ours) => {
-            let _ = presence::abandon(outlive, &spec.id, &error.to_string());
-            Launched::There
+    let is_there = match look(outlive, spec) {
+        Ok(found) => found == Found::Ours,
+        Err(_) => {
+            let found = outlive.job_dir(&spec.id).path().symlink_metadata();
+            !matches!(found, Err(missing) if missing.kind() == io::ErrorKind::NotFound)
         }
-        _ => not_made(error),
+    };
+    if !is_there {
+        return not_made(error);
     }
+    let _ = presence::abandon(outlive, &spec.id, &error.to_string());
+    Launched::There
 }

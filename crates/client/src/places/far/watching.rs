@@ -27,6 +27,11 @@ const CONNECTING: Duration = Duration::from_millis(100);
 /// How often to read a job whose keeper is suspended and accepts no connection.
 const LOOK_WITHOUT_KEEPER: Duration = Duration::from_secs(1);
 
+/// After a failure, a job is tried again after the first pause; each one is twice as long as that before, up to the
+/// longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// What else the far end has open: files, and connections of other streams.
 const OTHER_FILES: usize = 256;
 
@@ -88,13 +93,24 @@ fn attend(
     let tried = try_to_attend(journals, followed, has_room);
     keeper_process::reap();
     match tried {
-        Ok(until) => Ok(until),
+        Ok(until) => {
+            followed.forget_failures();
+            Ok(until)
+        }
         Err(Failed::Over) => Err(Over),
         Err(Failed::Error(error)) => {
             let standing = standing::standing(&journals.outlive, &journals.greeted, &followed.job);
-            let is_gone = matches!(standing, Ok(Standing::NotThere | Standing::OtherJob));
-            let why = (!is_gone).then_some(&error);
-            journals.give_up(followed, why).map(|()| None)
+            if matches!(standing, Ok(Standing::NotThere | Standing::OtherJob)) {
+                return journals.give_up(followed).map(|()| None);
+            }
+            // It may pass: too many open files, or a disk that is away.
+            let failures = followed.count_failure();
+            if failures == 0 {
+                journals.tell_failure(followed, &error)?;
+            }
+            let pause = FIRST_PAUSE.saturating_mul(1 << failures.min(16));
+            let at = clock::boot() + pause.min(LONGEST_PAUSE);
+            Ok(Some(Until::Time(at)))
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::away;
-use crate::places::records::{PlacedStep, append_placed_synced};
+use crate::places::records::{FORGOTTEN, PlacedStep, append_placed_synced};
 use crate::places::{Place, Settings, dial};
 use outlive_api::place::PlaceRemoved;
 use outlive_core::place::Address;
@@ -16,9 +16,6 @@ use outlive_sys::lock::{self, LockResult};
 use std::io;
 use std::thread;
 use std::time::Duration;
-
-/// What is recorded of a job that was given up.
-const FORGOTTEN: &str = "forgotten by request";
 
 /// Removes a place. With `forget`, its jobs that are not over are lost from then on; without, jobs that are there are an
 /// error.

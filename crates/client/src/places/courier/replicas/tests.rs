@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::*;
+use crate::jobs::presence::{self, Presence};
 use crate::places::{Place, Settings};
 use outlive_core::far::Instance;
 use outlive_core::place::Address;
@@ -117,8 +118,8 @@ fn what_somebody_else_has_appended_is_seen() {
     let reason = "given up".to_owned();
     let at = clock::wall();
     note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
-    close(&courier.outlive, &job).unwrap();
-    close(&courier.outlive, &job).unwrap();
+    close(&courier, &job).unwrap();
+    close(&courier, &job).unwrap();
     let before = journal_of(&courier, "a");
     assert_eq!(
         before.lines().count(),
@@ -133,4 +134,19 @@ fn what_somebody_else_has_appended_is_seen() {
         assert_eq!(taken, Taken::Ignored);
     }
     assert_eq!(journal_of(&courier, "a"), before);
+}
+
+/// As `place remove --forget` leaves it, which settles the job with the same function.
+#[test]
+fn a_forgotten_job_that_has_ended_is_over() {
+    let world = tempfile::tempdir().unwrap();
+    let courier = courier_with(world.path(), &["a"]);
+    let job = id("a");
+    let dir = courier.outlive.job_dir(&job);
+    fs::write(dir.journal(), format!("{}\n", line(1, ENDED))).unwrap();
+    let reason = "given up".to_owned();
+    let at = clock::wall();
+    note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
+    let (presence, state) = presence::meet(&courier.outlive, &job).unwrap();
+    assert_eq!((presence, state.is_final()), (Presence::Over, true));
 }
