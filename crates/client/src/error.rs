@@ -7,6 +7,7 @@ mod place;
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
 pub use crate::jobs::adoptable::NotAdoptable;
+use crate::places::Unreached;
 use crate::verbs::wait::WaitFor;
 use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
@@ -388,6 +389,21 @@ impl Error {
         match self {
             Error::NoAnswer(_) => true,
             Error::Io { source, .. } => source.kind() == io::ErrorKind::TimedOut,
+            _ => false,
+        }
+    }
+
+    /// The place of the job was not reached, and may be later.
+    pub(crate) fn is_unreached(&self) -> bool {
+        match self {
+            Error::Place(PlaceError::Unreached { why, .. }) => {
+                !matches!(why, Unreached::OtherInstance(_))
+            }
+            // What reads the output sees errors of the system only.
+            Error::Io { source, .. } => source
+                .get_ref()
+                .and_then(|inner| inner.downcast_ref::<Error>())
+                .is_some_and(Error::is_unreached),
             _ => false,
         }
     }

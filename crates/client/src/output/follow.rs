@@ -7,6 +7,8 @@ use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
+use crate::places::Place;
+use crate::places::ear::{Ears, Heard};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::{Reply, Request};
 use outlive_core::{BootTime, JobId, Spec, State, Stream};
@@ -35,6 +37,9 @@ pub struct Follow<'a> {
 /// About so many bytes are read at once.
 const AT_ONCE: u64 = 64 * 1024;
 
+/// The pause after a place was not reached.
+const LOST_AGAIN: Duration = Duration::from_millis(200);
+
 /// One result of following.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Chunk {
@@ -53,6 +58,15 @@ pub enum Chunk {
     Ended,
     /// The time is up, and the job goes on.
     OutOfTime,
+}
+
+/// What a look at the output came to.
+enum Looked {
+    Found(Chunk),
+    /// There may be more now.
+    News,
+    /// The time is up.
+    NoNews,
 }
 
 /// Whether there is more output, for a caller that does not show it.
@@ -139,48 +153,100 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Waits at most this long for more output. `None` waits without a timer.
+    /// Waits at most this long for more output. `None` waits without a timer. While the place of the job is not reached,
+    /// this waits too.
     pub fn next_within(&mut self, patience: Option<Duration>) -> Result<Option<Chunk>, Error> {
         let still_at = patience.map(after);
+        let until = self.deadline.into_iter().chain(still_at).min();
         loop {
-            // Read the state before the output: once the state shows the end, all output is in the
-            // file.
-            let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
-            if let Some(chunk) = self.read(&state)? {
-                return Ok(Some(chunk));
-            }
-            if state.end().is_some() {
-                return Ok(Some(Chunk::Ended));
-            }
-            let until = self.deadline.into_iter().chain(still_at).min();
-            // The other stream may bring news all the time.
-            let is_late = until.is_some_and(|until| until <= clock::boot());
-            let has_news = match presence {
-                _ if is_late && matches!(self.seen, Seen::Only(_)) => false,
-                // A keeper on another host cannot notify us, so check again after a while.
-                Presence::Elsewhere(_) => {
-                    let look = after(LOOK_ELSEWHERE);
-                    sleep_until(until.map_or(look, |until| until.min(look)))?;
-                    until.is_none_or(|until| clock::boot() < until)
-                }
-                Presence::Kept | Presence::Over | Presence::Away(_) => match self.arm(&state)? {
-                    Some(mut connection) => {
-                        let has_news = wait_until(&connection, until)?;
-                        if has_news {
-                            // Apart from the size, the files tell what is new.
-                            let answer = connection.receive(&self.spec.id)?;
-                            self.size = told_size(&answer);
-                        }
-                        has_news
-                    }
-                    None => true,
-                },
+            let has_news = match self.look(until) {
+                Ok(Looked::Found(chunk)) => return Ok(Some(chunk)),
+                Ok(Looked::News) => true,
+                Ok(Looked::NoNews) => false,
+                Err(error) if error.is_unreached() => self.listen_until(until)?,
+                Err(error) => return Err(error),
             };
             if !has_news {
                 let is_over = self.deadline.is_some_and(|at| at <= clock::boot());
                 return Ok(is_over.then_some(Chunk::OutOfTime));
             }
         }
+    }
+
+    /// Reads once, and waits for news if there is nothing to read.
+    fn look(&mut self, until: Option<BootTime>) -> Result<Looked, Error> {
+        // Read the state before the output: once the state shows the end, all output is in the file.
+        let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
+        if let Some(chunk) = self.read(&state)? {
+            return Ok(Looked::Found(chunk));
+        }
+        if state.end().is_some() {
+            return Ok(Looked::Found(Chunk::Ended));
+        }
+        // The other stream may bring news all the time.
+        let is_late = until.is_some_and(|until| until <= clock::boot());
+        if is_late && matches!(self.seen, Seen::Only(_)) {
+            return Ok(Looked::NoNews);
+        }
+        let has_news = match presence {
+            // A keeper on another host cannot notify us, so check again after a while.
+            Presence::Elsewhere(_) => {
+                let look = after(LOOK_ELSEWHERE);
+                sleep_until(until.map_or(look, |until| until.min(look)))?;
+                until.is_none_or(|until| clock::boot() < until)
+            }
+            Presence::Kept | Presence::Over | Presence::Away(_) => match self.arm(&state)? {
+                Some(mut connection) => {
+                    let has_news = wait_until(&connection, until)?;
+                    if has_news {
+                        // Apart from the size, the files tell what is new.
+                        let answer = connection.receive(&self.spec.id)?;
+                        self.size = told_size(&answer);
+                    }
+                    has_news
+                }
+                None => true,
+            },
+        };
+        Ok(match has_news {
+            true => Looked::News,
+            false => Looked::NoNews,
+        })
+    }
+
+    /// Waits until the place of the job is reached again. Returns whether to look again before the time is up.
+    fn listen_until(&mut self, until: Option<BootTime>) -> Result<bool, Error> {
+        let Some(place) = Place::resolve(self.outlive, &self.spec.place)? else {
+            return Ok(true);
+        };
+        let name = place.name.clone();
+        // A place that is reached and lost again and again is not asked without a pause.
+        sleep_until(
+            until
+                .into_iter()
+                .chain([after(LOST_AGAIN)])
+                .min()
+                .unwrap_or_default(),
+        )?;
+        let mut ears = Ears::default();
+        ears.listen(self.outlive, place);
+        while until.is_none_or(|until| clock::boot() < until) {
+            let by = until.into_iter().chain(ears.wake_at()).min();
+            let limit = by.map(|at| at.since(clock::boot()));
+            let couriers = ears.descriptors();
+            let on: Vec<_> = couriers.map(|(_, fd)| (fd, Interest::Readable)).collect();
+            let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "a place"))?;
+            drop(on);
+            // The courier begins with what is so now.
+            if ready.contains(&true)
+                && ears.hear(self.outlive, &name) == Heard::Anything
+                && ears.is_reached(&name)
+            {
+                return Ok(true);
+            }
+            ears.wake(self.outlive);
+        }
+        Ok(false)
     }
 
     /// Returns what there is now, without waiting.

@@ -125,3 +125,36 @@ fn who_waits_for_a_host_hears_when_it_is_gone_and_is_told_of_the_end() {
     assert_eq!(inbox["events"][0]["data"]["exit_code"], 9, "{inbox}");
     assert_eq!(told(&world, "s"), [""; 0]);
 }
+
+#[test]
+fn who_follows_an_output_goes_on_when_the_host_is_back() {
+    needs!(Ssh);
+    let (ssh, world) = over_ssh();
+    let go = world.path_there("go");
+    let script = format!(
+        "echo before; until [ -e '{}' ]; do sleep 0.02; done; echo after; exit 9",
+        go.display()
+    );
+    let script = counted(&world, "job", &script);
+    let run = ["run", "--wait", "--id", "job", "--shell", &script];
+    let runner = begin(world.command(run));
+    until("the job has begun", || {
+        world.outlive(&["log", "job", "--peek"]).stdout == "before\n"
+    });
+    let follower = begin(world.command(["log", "job", "--follow"]));
+    take_away(&ssh, &world);
+    // By now both have noticed.
+    until("the place is not reached", || {
+        world.show("job")["state"] == "unreachable"
+    });
+    world.place().write(&go, b"").unwrap();
+    bring_back(&ssh, &world);
+    let ran = Ran::end_of(runner);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (9, "before\nafter\n"),
+        "{ran:?}"
+    );
+    let followed = Ran::end_of(follower);
+    assert_eq!(followed.stdout, "before\nafter\n", "{followed:?}");
+}
