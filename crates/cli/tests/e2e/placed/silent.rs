@@ -153,9 +153,12 @@ fn a_job_of_a_place_is_never_taken_for_one_of_this_machine() {
     let placed = std::fs::read(dir.join("placed")).unwrap();
     let journal = std::fs::read(dir.join("journal")).unwrap();
     std::fs::remove_file(dir.join("placed")).unwrap();
+    // Nothing of it has come yet. Of a job of this machine, nothing would ever be known.
+    std::fs::write(dir.join("journal"), "").unwrap();
     let job = world.show("job");
     assert!(job["outcome"].is_null(), "{job}");
-    assert_eq!(std::fs::read(dir.join("journal")).unwrap(), journal);
+    assert_eq!(std::fs::read(dir.join("journal")).unwrap(), b"");
+    std::fs::write(dir.join("journal"), journal).unwrap();
     std::fs::write(dir.join("placed"), placed).unwrap();
     far.mend();
     world.ok(&["stop", "job"]);
