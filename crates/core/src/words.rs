@@ -10,6 +10,7 @@ use crate::quote::{self, MAX_WORD};
 use crate::spec::Spec;
 use crate::state::State;
 use crate::units::show_duration;
+use outlive_api::event::{Event, EventKind};
 use outlive_api::event_data::{self, EndedOutput, LingeringOutput, OfJob};
 use outlive_api::time::Millis;
 use std::time::Duration;
@@ -17,6 +18,28 @@ use std::time::Duration;
 mod attempts;
 
 pub use attempts::{restarted_data, restarted_sentence};
+
+/// The job's end as an event, for the commands that ring. `None` if it has not ended.
+pub fn end_event(spec: &Spec, state: &State) -> Option<Event> {
+    let (end, at, seq) = (state.end()?, state.ended_at()?, state.end_seq?);
+    let mut data = end_data(spec, end);
+    if let Some(command) = &spec.redacted_command {
+        data.command.clone_from(command);
+    }
+    Some(Event {
+        event: spec.event(seq),
+        kind: EventKind::Ended,
+        job: spec.id.clone(),
+        session: spec.session.clone(),
+        task: spec.task.clone(),
+        labels: state.labels(spec).clone(),
+        at: at.timestamp(),
+        attempt: 0,
+        last: None,
+        data: serde_json::to_value(data).ok()?,
+        text: end_sentence(spec, end, Reader::Shell),
+    })
+}
 
 /// The data of an `ended` event.
 pub fn end_data(spec: &Spec, end: &End) -> OfJob<event_data::Ended> {

@@ -107,7 +107,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Starte
     let NewJob {
         spec,
         variables,
-        mut notes,
+        notes,
         _alone,
         ..
     } = new;
@@ -121,8 +121,20 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Starte
         Ok(StartResult::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
         Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
     };
+    Ok(started(outlive, &spec, (job, state), notes, hold, reserved))
+}
+
+/// The result of a start that was carried out, here or at a place.
+fn started(
+    outlive: &Outlive,
+    spec: &Spec,
+    (job, state): (Job, State),
+    mut notes: Vec<String>,
+    hold: Option<Hold>,
+    reserved: Option<Reservation>,
+) -> Started {
     let pid = state.phase.leader().map(|leader| leader.process.pid);
-    notes.extend(spec::shell_hint(outlive, &spec, &job));
+    notes.extend(spec::shell_hint(outlive, spec, &job));
     notes.extend(limits::note(&job));
     let tells: &[EventKind] = match job.outcome {
         Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
@@ -132,7 +144,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Starte
         .telling(&job.id, ToldBy::Asked, tells, Vec::new())
         .reserving(reserved);
     prune::retain(outlive);
-    Ok(Started {
+    Started {
         job,
         pid,
         notes,
@@ -140,7 +152,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob, lock: Lock) -> Result<Starte
         already: false,
         hold,
         receipt,
-    })
+    }
 }
 
 /// A job that has its directory and no keeper yet.

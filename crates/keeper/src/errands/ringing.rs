@@ -11,10 +11,8 @@ use crate::hooks::Hook;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::stopping::Stop;
-use outlive_api::event::EventKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Event;
-use outlive_core::next_step::Reader;
 use outlive_core::outcome::Outcome;
 use outlive_core::units::show_duration;
 use outlive_core::{BootTime, State, words};
@@ -178,28 +176,7 @@ fn start_ringing(job: &KeptJob, number: usize) -> io::Result<Errand> {
 
 /// The job's end as an event in JSON, in a file in memory.
 fn event(job: &KeptJob) -> io::Result<File> {
-    let spec = job.spec();
-    let state = job.state();
-    let (Some(end), Some(at), Some(seq)) = (state.end(), state.ended_at(), state.end_seq) else {
-        return Err(io::ErrorKind::NotFound.into());
-    };
-    let mut data = words::end_data(spec, end);
-    if let Some(command) = &spec.redacted_command {
-        data.command.clone_from(command);
-    }
-    let event = outlive_api::event::Event {
-        event: spec.event(seq),
-        kind: EventKind::Ended,
-        job: spec.id.clone(),
-        session: spec.session.clone(),
-        task: spec.task.clone(),
-        labels: state.labels(spec).clone(),
-        at: at.timestamp(),
-        attempt: 0,
-        last: None,
-        data: serde_json::to_value(data)?,
-        text: words::end_sentence(spec, end, Reader::Shell),
-    };
+    let event = words::end_event(job.spec(), job.state()).ok_or(io::ErrorKind::NotFound)?;
     let mut file = file::in_memory("outlive-event")?;
     file.write_all(&serde_json::to_vec(&event)?)?;
     file.rewind()?;

@@ -11,10 +11,8 @@ use crate::doorbell::ON_END;
 use crate::home::outlive::ids_in;
 use crate::hooks::{self, CourierHook};
 use crate::places::records::{self, Placed, PlacedStep};
-use outlive_api::event::EventKind;
 use outlive_core::doorbell::{Doorbell, next_try};
 use outlive_core::layout;
-use outlive_core::next_step::Reader;
 use outlive_core::units::show_duration;
 use outlive_core::{BootTime, JobId, Spec, State, words};
 use outlive_sys::process::{PidFd, own};
@@ -243,26 +241,7 @@ fn words_of(mut said: File) -> String {
 
 /// The job's end as an event in JSON, in a file in memory. The command that rings replaces it by the full one.
 fn event(spec: &Spec, state: &State) -> io::Result<File> {
-    let (Some(end), Some(at), Some(seq)) = (state.end(), state.ended_at(), state.end_seq) else {
-        return Err(io::ErrorKind::NotFound.into());
-    };
-    let mut data = words::end_data(spec, end);
-    if let Some(command) = &spec.redacted_command {
-        data.command.clone_from(command);
-    }
-    let event = outlive_api::event::Event {
-        event: spec.event(seq),
-        kind: EventKind::Ended,
-        job: spec.id.clone(),
-        session: spec.session.clone(),
-        task: spec.task.clone(),
-        labels: state.labels(spec).clone(),
-        at: at.timestamp(),
-        attempt: 0,
-        last: None,
-        data: serde_json::to_value(data)?,
-        text: words::end_sentence(spec, end, Reader::Shell),
-    };
+    let event = words::end_event(spec, state).ok_or(io::ErrorKind::NotFound)?;
     let mut file = file::in_memory("outlive-event")?;
     file.write_all(&serde_json::to_vec(&event)?)?;
     file.rewind()?;

@@ -6,11 +6,10 @@
 //! ```
 //! The directory here comes first, so whoever is killed afterwards: the job is found, and never started twice.
 
-use super::{NewJob, Run, Started, limits, make_unless_taken, read_begun, spec};
+use super::{NewJob, Run, Started, make_unless_taken, read_begun, spec, started};
 use crate::environment::inherited::JobVariables;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
-use crate::inbox::Receipt;
 use crate::inbox::answering::Reservation;
 use crate::jobs::hold::Hold;
 use crate::jobs::presence;
@@ -18,14 +17,12 @@ use crate::launch;
 use crate::places::Place;
 use crate::places::dial::{self, StartAnswer};
 use crate::places::records::Placing;
-use crate::verbs::prune;
 use outlive_api::event::EventKind;
 use outlive_api::failure::ErrorCode;
+use outlive_core::Spec;
 use outlive_core::far::Greeting;
 use outlive_core::layout;
 use outlive_core::os_text::OsText;
-use outlive_core::told::ToldBy;
-use outlive_core::{Outcome, Spec};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -149,7 +146,7 @@ pub fn begin(
     let NewJob {
         mut spec,
         variables,
-        mut notes,
+        notes,
         id_is_given,
         _alone,
         ..
@@ -168,27 +165,8 @@ pub fn begin(
     // It may have been given up before it was sent.
     presence::meet(outlive, &spec.id)?;
     let journal = layout::open(&dir.journal()).map_err(Error::io("cannot open", dir.journal()))?;
-    let (job, state) = read_begun(outlive, &spec, journal)?;
-    let pid = state.phase.leader().map(|leader| leader.process.pid);
-    notes.extend(spec::shell_hint(outlive, &spec, &job));
-    notes.extend(limits::note(&job));
-    let tells: &[EventKind] = match job.outcome {
-        Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
-        _ => &[],
-    };
-    let receipt = Receipt::nothing(outlive)
-        .telling(&job.id, ToldBy::Asked, tells, Vec::new())
-        .reserving(reserved);
-    prune::retain(outlive);
-    Ok(Started {
-        job,
-        pid,
-        notes,
-        notify: spec.notify,
-        already: false,
-        hold,
-        receipt,
-    })
+    let begun = read_begun(outlive, &spec, journal)?;
+    Ok(started(outlive, &spec, begun, notes, hold, reserved))
 }
 
 /// What became of a start that was sent.
