@@ -262,14 +262,14 @@ fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
         return Ok(Leader::NotStarted(gate::failed("cannot limit it", &error)));
     }
     job.reach(Hook::PutUnder);
+    // The job may run from here on. This process may learn of that late, and the job may even have ended by then.
+    let started = clock::moment();
     match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         // The gate also closes if the leader is killed while it waits.
         Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(gate::killed_first())),
         Ok(()) => {
-            job.ledger
-                .journal()
-                .append(clock::moment(), &[Event::Started])?;
+            job.ledger.journal().append(started, &[Event::Started])?;
             leader
         }
     }
