@@ -212,17 +212,20 @@ impl Channel {
         match self {
             Channel::None => Some(READS_NOTHING),
             Channel::Lost(reason) => Some(reason),
-            Channel::Pipe(PipeInput { writer: None, .. }) => Some("its input was closed"),
-            Channel::Pipe(PipeInput {
-                writer: Some(writer),
-                ..
-            }) => capture::has_no_reader(writer)
-                .unwrap_or(false)
-                .then_some("it has closed its standard input"),
+            Channel::Pipe(PipeInput { writer, .. }) => {
+                // An end that was sent is said before this is asked. So without a writer, nobody read.
+                let is_closed = writer
+                    .as_ref()
+                    .is_none_or(|writer| capture::has_no_reader(writer).unwrap_or(false));
+                is_closed.then_some(HAS_CLOSED)
+            }
             Channel::Terminal(_) => None,
         }
     }
 }
+
+/// Why a job that reads nothing more gets no input.
+pub const HAS_CLOSED: &str = "it has closed its standard input";
 
 /// At most this many bytes are moved at a time: more than a terminal takes at once.
 const CHUNK: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::hooks::Hook;
-use crate::input::channel::Channel;
+use crate::input::channel::{Channel, HAS_CLOSED};
 use crate::input::spool::{Piece, Writes};
 use crate::input::typing::{Line, STRETCH};
 use crate::signs::awaiting;
@@ -198,8 +198,7 @@ impl Keeper<'_> {
     fn give_up_input(&mut self) -> io::Result<()> {
         self.job.shared.channel.close();
         self.input.pending = 0;
-        self.clients
-            .tell_no_room("it has closed its standard input".to_owned());
+        self.clients.tell_no_room(HAS_CLOSED.to_owned());
         self.serve_queue()
     }
 
