@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::frames::{Direction, Part, Parts};
+use super::lies::Said;
 use super::plan::{Blow, Where};
 use crate::processes::{KILL, Process};
 use crate::waiting::try_until_within;
@@ -9,8 +10,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -75,6 +76,9 @@ pub fn serve(
         .spawn()?;
     let ends = child.stdin.take().zip(child.stdout.take());
     let (to_far, from_far) = ends.ok_or_else(|| io::Error::other("no pipes"))?;
+    // A lie in one direction may be said in the other one, too.
+    let to_far = Arc::new(Mutex::new(Some(to_far)));
+    let to_courier = Arc::new(Mutex::new(Some(to_courier)));
     let connection = Arc::new(Connection {
         script: [main, other],
         is_cut: AtomicBool::new(false),
@@ -82,11 +86,29 @@ pub fn serve(
     });
     shared.connections.lock().unwrap().push(connection.clone());
     let (other, shared_too) = (connection.clone(), shared.clone());
+    let (here, there) = (to_courier.clone(), to_far.clone());
     let back = thread::spawn(move || {
-        copy(Direction::Here, from_far, to_courier, &other, &shared_too);
+        let said = |lie: Said| match lie {
+            Said::Here(bytes) => write(&here, &bytes),
+            Said::There(bytes) => write(&there, &bytes),
+        };
+        copy(Direction::Here, from_far, &here, &said, &other, &shared_too);
+        here.lock().unwrap().take();
         other.cut_after_delivery();
     });
-    copy(Direction::There, from_courier, to_far, &connection, shared);
+    let said = |lie: Said| match lie {
+        Said::Here(bytes) => write(&to_courier, &bytes),
+        Said::There(bytes) => write(&to_far, &bytes),
+    };
+    copy(
+        Direction::There,
+        from_courier,
+        &to_far,
+        &said,
+        &connection,
+        shared,
+    );
+    to_far.lock().unwrap().take();
     if connection.is_cut() {
         connection.cut();
     }
@@ -99,7 +121,8 @@ pub fn serve(
 fn copy(
     direction: Direction,
     mut from: impl Read,
-    mut to: impl Write,
+    to: &Mutex<Option<impl Write>>,
+    say: &impl Fn(Said) -> io::Result<()>,
     connection: &Connection,
     shared: &Shared,
 ) {
@@ -116,7 +139,12 @@ fn copy(
             }
             let blow = shared.plan.lock().unwrap().blow_for(direction, &part);
             is_silent = blow == Some(Blow::Silence);
-            if pass(&part, blow, &mut to).is_err() {
+            let lies = shared.lies_for(direction, &part);
+            let passed = match lies {
+                Some(lies) => lies.into_iter().try_for_each(say),
+                None => pass(&part, blow, to),
+            };
+            if passed.is_err() {
                 return connection.is_cut.store(true, Ordering::SeqCst);
             }
         }
@@ -124,7 +152,7 @@ fn copy(
 }
 
 /// Passes a part on, or does to it what was planned. An error ends the copying.
-fn pass(part: &Part, blow: Option<Blow>, to: &mut impl Write) -> io::Result<()> {
+fn pass(part: &Part, blow: Option<Blow>, to: &Mutex<Option<impl Write>>) -> io::Result<()> {
     let mut bytes = part.bytes();
     match blow {
         None => return write(to, &bytes),
@@ -148,7 +176,9 @@ fn pass(part: &Part, blow: Option<Blow>, to: &mut impl Write) -> io::Result<()> 
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 
-fn write(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+fn write(to: &Mutex<Option<impl Write>>, bytes: &[u8]) -> io::Result<()> {
+    let mut to = to.lock().unwrap();
+    let to = to.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
     to.write_all(bytes)?;
     to.flush()
 }

@@ -10,9 +10,11 @@
 
 mod connection;
 mod frames;
+mod lies;
 mod plan;
 
 pub use frames::{Direction, Part};
+pub use lies::{Said, opening};
 pub use plan::{Blow, Where};
 
 use crate::gate::make_fifo;
@@ -20,6 +22,8 @@ use crate::place::{Local, Place, processes_below};
 use crate::places::{CmdSh, far_home};
 use crate::processes::Process;
 use connection::Connection;
+use lies::Lies;
+use outlive_core::wire::Frame;
 use plan::Plan;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -49,7 +53,14 @@ pub struct Tap {
 #[derive(Debug, Default)]
 struct Shared {
     plan: Mutex<Plan>,
+    lies: Lies,
     connections: Mutex<Vec<Arc<Connection>>>,
+}
+
+impl Shared {
+    fn lies_for(&self, direction: Direction, part: &Part) -> Option<Vec<Said>> {
+        self.lies.for_part(direction, part)
+    }
 }
 
 impl Tap {
@@ -68,6 +79,16 @@ impl Tap {
             .lock()
             .unwrap()
             .strike(direction, nth, blow);
+    }
+
+    /// From now on, what this returns passes in place of each frame; `None` lets it pass as it is.
+    pub fn lie(&self, liar: impl FnMut(Direction, &Frame) -> Option<Vec<Said>> + Send + 'static) {
+        self.shared.lies.set(Some(Box::new(liar)));
+    }
+
+    /// The truth again.
+    pub fn stop_lying(&self) {
+        self.shared.lies.set(None);
     }
 
     /// Nothing is struck any more. Returns whether the last blow fell.
