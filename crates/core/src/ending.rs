@@ -54,17 +54,36 @@ pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
 /// Restores missing links of the job's session. A power loss may have removed them, or a process that
 /// removed links and died before it finished.
 pub fn relink(job: &JobDir, spec: &Spec) -> io::Result<()> {
+    relink_unless(job, spec, |_| false)
+}
+
+fn relink_unless(
+    job: &JobDir,
+    spec: &Spec,
+    is_needless: impl FnOnce(&Told) -> bool,
+) -> io::Result<()> {
     let (home, _) = job.place()?;
     let told = Told::read(
         &job.told(),
         spec.incarnation.as_ref(),
         &told::nobody_is_gone,
     );
-    match told.is_ok_and(|told| told.is_closed()) {
+    match told.is_ok_and(|told| told.is_closed() || is_needless(&told)) {
         // Its session was ended, so nobody will ask for it.
         true => Ok(()),
         false => links::link_to_session(&home, spec),
     }
+}
+
+/// Whether the session was told of the end. Whoever told it has found the job, and has removed the link if all was told:
+/// made again, it would stay for ever.
+fn is_told(job: &JobDir, told: &Told) -> bool {
+    // Most jobs have not been told of anything when they end.
+    told.has_settled()
+        && job.read_journal().is_ok_and(|journal| {
+            let end = journal.state.end_seq;
+            end.is_some_and(|seq| told.is_settled(seq))
+        })
 }
 
 /// Appends the end and syncs it. After this returns, the outcome survives any crash.
@@ -113,7 +132,7 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
 /// process that reads it tries again.
 pub fn note(job: &JobDir, spec: Option<&Spec>, ended: WallTime) -> io::Result<()> {
     if let Some(spec) = spec {
-        relink(job, spec)?;
+        relink_unless(job, spec, |told| is_told(job, told))?;
     }
     let (home, id) = job.place()?;
     history::append(&home, &Entry { ended, id })

@@ -28,9 +28,13 @@ use outlive_api::job::Job;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+mod quoted;
+
+pub use quoted::words;
+
 /// The version of the wire and of the messages on it. Both sides must have the same one: the program at the place is
 /// named by its digest, so this differs only if a program there was installed by hand.
-pub const WIRE: u32 = 1;
+pub const WIRE: u32 = 2;
 
 /// Names a home for ever, here or at a place: 32 hexadecimal digits, in the file `home-id`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -275,6 +279,10 @@ pub struct FarFailure {
     pub message: String,
 }
 
+/// The code of a failure that ends the wire: the home that was greeted is not there any more, so nothing can be said of
+/// its jobs.
+pub const HOME_GONE: &str = "home_gone";
+
 /// The payload of `end`, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEnd {
@@ -291,6 +299,9 @@ pub enum ToJournals {
     Leave { job: JobId },
     /// The replica has the records up to this number, synced to disk.
     Ack { job: JobId, seq: u64 },
+    /// The replica has all records of this job, of which this is the last one, synced to disk. The job is over, and no
+    /// more of it is wanted. Answered with [`FromJournals::Finished`]; until that came, it is repeated on each wire.
+    Finish { job: JobId, seq: u64 },
 }
 
 /// What the far end tells on the stream of journals; one JSON object a line.
@@ -303,6 +314,8 @@ pub enum FromJournals {
     Gone { job: JobId },
     /// The job cannot be followed now, for this reason. It is tried again, after longer and longer pauses.
     Failed { job: JobId, reason: String },
+    /// It is recorded that the courier has all of this job, so that nobody waits for it there.
+    Finished { job: JobId },
 }
 
 /// The longest [`Call`] and the longest [`Answer`] as JSON.

@@ -282,6 +282,12 @@ impl Told {
         self.closed
     }
 
+    /// Whether any event was told or dropped.
+    pub fn has_settled(&self) -> bool {
+        let mut events = self.events.values();
+        events.any(|delivery| delivery.settled.is_some())
+    }
+
     pub fn is_settled(&self, seq: u64) -> bool {
         self.closed
             || self

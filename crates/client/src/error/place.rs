@@ -82,6 +82,9 @@ pub enum PlaceError {
     /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
     #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
     OwnHome(PathBuf),
+    /// The far end has greeted a courier, and its home has been removed since.
+    #[error("the home of the jobs there, {}, was removed", .0.display())]
+    HomeGone(PathBuf),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -150,7 +153,8 @@ impl PlaceError {
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,
             PlaceError::Unreached { .. }
             | PlaceError::Unanswered { .. }
-            | PlaceError::PerhapsStarted { .. } => ErrorCode::Unreachable,
+            | PlaceError::PerhapsStarted { .. }
+            | PlaceError::HomeGone(_) => ErrorCode::Unreachable,
             // A code that only a later release has.
             PlaceError::Refused { code, .. } => {
                 let mut known = ErrorCode::ALL.iter().copied();

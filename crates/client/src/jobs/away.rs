@@ -11,8 +11,9 @@ use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::job::KeeperView;
 use crate::moment;
-use crate::places::records::{Placed, Start};
+use crate::places::records::{self, Placed, Start, TOO_MANY_RECORDS};
 use crate::places::{Place, Unreached, dial};
+use outlive_api::failure::ErrorCode;
 use outlive_api::job::Job;
 use outlive_api::time::Timestamp;
 use outlive_core::ending::{self, Remaining};
@@ -165,6 +166,9 @@ pub fn look(
     within: Duration,
 ) -> Result<FarSight, Error> {
     let place = resolve(outlive, away)?;
+    if records::has_too_many(&outlive.job_dir(id)) {
+        return Ok(FarSight::Unreached(not_understood(outlive, &place)));
+    }
     let asked = Call::Look { job: id.clone() };
     let within = within.min(place.settings.reach);
     match dial::call(outlive, &place, asked, within) {
@@ -180,15 +184,22 @@ pub fn look(
             Ok(FarSight::Unreached(unheard(outlive, &place, Some(&why))))
         }
         // It is over by now, or was never there; the replica tells.
-        Err(Error::Place(PlaceError::Refused { .. })) => {
+        Err(Error::Place(PlaceError::Refused { code, .. }))
+            if code == ErrorCode::NoSuchJob.as_str() =>
+        {
             Ok(FarSight::NotAsked(heard_at(outlive, &place)))
+        }
+        // A disk there that cannot be read, for example. Nothing is known of the job now.
+        Err(Error::Place(PlaceError::Refused { message, .. })) => {
+            let why = Unreached::Refused(message);
+            Ok(FarSight::Unreached(unheard(outlive, &place, Some(&why))))
         }
         Err(error) => Err(error),
     }
 }
 
 /// What is known without asking.
-pub fn recall(outlive: &Outlive, away: &Away) -> FarSight {
+pub fn recall(outlive: &Outlive, away: &Away, id: &JobId) -> FarSight {
     let Ok(place) = resolve(outlive, away) else {
         return FarSight::Unreached(Unheard {
             place: away.place.clone(),
@@ -197,9 +208,21 @@ pub fn recall(outlive: &Outlive, away: &Away) -> FarSight {
             heard_at: None,
         });
     };
+    if records::has_too_many(&outlive.job_dir(id)) {
+        return FarSight::Unreached(not_understood(outlive, &place));
+    }
     match dial::known(outlive, &place).is_some_and(|known| known.unreached.is_some()) {
         true => FarSight::Unreached(unheard(outlive, &place, None)),
         false => FarSight::NotAsked(heard_at(outlive, &place)),
+    }
+}
+
+/// What is said of a job whose place is not believed any more.
+fn not_understood(outlive: &Outlive, place: &Place) -> Unheard {
+    let why = Unreached::NotUnderstood(TOO_MANY_RECORDS.to_owned());
+    Unheard {
+        since: None,
+        ..unheard(outlive, place, Some(&why))
     }
 }
 

@@ -1,8 +1,11 @@
 //! A connection to a keeper.
 
 use crate::clock;
-use crate::error::Error;
-use outlive_core::control::{NO_TERMINAL, READS_NOTHING, Reply, Request};
+use crate::error::{Error, PlaceError};
+use crate::places::dial;
+use outlive_api::failure::ErrorCode;
+use outlive_core::control::{MAX_LINE, NO_TERMINAL, READS_NOTHING, Reply, Request};
+use outlive_core::far::FarFailure;
 use outlive_core::layout::CONTROL;
 use outlive_core::{BootTime, JobDir, JobId};
 use outlive_sys::control::{Read, Stream};
@@ -19,6 +22,8 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Connection {
     stream: Stream,
     input: Vec<u8>,
+    /// The place of that keeper, if the courier of one has opened it.
+    place: Option<String>,
 }
 
 /// The result of a request.
@@ -38,14 +43,17 @@ impl Connection {
         Ok(stream.map(|stream| Connection {
             stream,
             input: Vec::new(),
+            place: None,
         }))
     }
 
-    /// A connection that the courier of a place has opened.
-    pub fn through(stream: Stream) -> Connection {
+    /// A connection that the courier of a place has opened. If the place refuses it, the courier says so in place of an
+    /// answer.
+    pub fn through(stream: Stream, place: String) -> Connection {
         Connection {
             stream,
             input: Vec::new(),
+            place: Some(place),
         }
     }
 
@@ -78,15 +86,39 @@ impl Connection {
         loop {
             if let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.input.drain(..=end).collect();
-                return decode(&line, id);
+                return self.decode(&line, id);
             }
-            let mut buffer = [0; 4096];
-            match self.stream.read(&mut buffer) {
-                Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
-                Ok(Read::Empty) => {}
-                Ok(Read::End) | Err(_) => return Ok(Answer::KeeperGone),
+            if !self.read(id)? {
+                return Ok(Answer::KeeperGone);
             }
         }
+    }
+
+    /// Reads what has come. Returns `false` if no more comes.
+    fn read(&mut self, id: &JobId) -> Result<bool, Error> {
+        let mut buffer = [0; 4096];
+        match self.stream.read(&mut buffer) {
+            Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
+            Ok(Read::Empty) => {}
+            Ok(Read::End) | Err(_) => return Ok(false),
+        }
+        // A place or a job that answers in the place of a keeper fills no memory.
+        match self.input.len() > MAX_LINE {
+            true => Err(Error::RefusedByKeeper {
+                id: id.clone(),
+                reason: "its answer is longer than any can be".to_owned(),
+            }),
+            false => Ok(true),
+        }
+    }
+
+    fn decode(&self, line: &[u8], id: &JobId) -> Result<Answer, Error> {
+        if let Some(place) = &self.place
+            && let Ok(dial::Reply::Failed(failure)) = serde_json::from_slice(line)
+        {
+            return Err(refused_there(place, id, failure));
+        }
+        decode(line, id)
     }
 
     /// Waits for the answer until this moment. Returns `None` if none came.
@@ -95,11 +127,8 @@ impl Connection {
             if !self.wait_until(until)? {
                 return Ok(None);
             }
-            let mut buffer = [0; 4096];
-            match self.stream.read(&mut buffer) {
-                Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
-                Ok(Read::Empty) => {}
-                Ok(Read::End) | Err(_) => return Ok(Some(Answer::KeeperGone)),
+            if !self.read(id)? {
+                return Ok(Some(Answer::KeeperGone));
             }
         }
         self.receive(id).map(Some)
@@ -128,6 +157,19 @@ impl Connection {
     pub fn ask(&mut self, id: &JobId, request: &Request) -> Result<Answer, Error> {
         self.send(request)?;
         self.receive(id)
+    }
+}
+
+/// What the place says instead of leading to the keeper of a job.
+fn refused_there(place: &str, id: &JobId, failure: FarFailure) -> Error {
+    match failure.code == ErrorCode::NoAnswer.as_str() {
+        true => Error::NoAnswer(id.clone()),
+        false => PlaceError::Refused {
+            place: place.to_owned(),
+            code: failure.code,
+            message: failure.message,
+        }
+        .into(),
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Follow<'a> {
     seen: Seen,
     /// What was read and not returned yet.
     ready: VecDeque<Chunk>,
+    /// How often in a row there was news and nothing to read.
+    in_vain: u32,
     deadline: Option<BootTime>,
     /// Prevents pruning of the output that is still to be read.
     _hold: Option<Hold>,
@@ -37,8 +39,11 @@ pub struct Follow<'a> {
 /// About so many bytes are read at once.
 const AT_ONCE: u64 = 64 * 1024;
 
-/// The pause after a place was not reached.
+/// The pause after a place was not reached, or had news of nothing.
 const LOST_AGAIN: Duration = Duration::from_millis(200);
+
+/// News may be of something else than output. More often than this in a row, a place is not believed.
+const MAX_IN_VAIN: u32 = 10;
 
 /// One result of following.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,6 +127,7 @@ impl<'a> Follow<'a> {
             size: None,
             seen: Seen::Whole,
             ready: VecDeque::new(),
+            in_vain: 0,
             deadline: None,
             _hold: Hold::on(&outlive.job_dir(id)),
         })
@@ -178,6 +184,7 @@ impl<'a> Follow<'a> {
         // Read the state before the output: once the state shows the end, all output is in the file.
         let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
         if let Some(chunk) = self.read(&state)? {
+            self.in_vain = 0;
             return Ok(Looked::Found(chunk));
         }
         if state.end().is_some() {
@@ -187,6 +194,11 @@ impl<'a> Follow<'a> {
         let is_late = until.is_some_and(|until| until <= clock::boot());
         if is_late && matches!(self.seen, Seen::Only(_)) {
             return Ok(Looked::NoNews);
+        }
+        self.in_vain = self.in_vain.saturating_add(1);
+        if matches!(presence, Presence::Away(_)) && self.in_vain > MAX_IN_VAIN {
+            let pause = after(LOST_AGAIN);
+            sleep_until(until.map_or(pause, |until| until.min(pause)))?;
         }
         let has_news = match presence {
             // A keeper on another host cannot notify us, so check again after a while.

@@ -2,7 +2,8 @@
 //!
 //! The courier's socket speaks lines first: the client sends one [`Request`] line and reads one [`Reply`] line. After
 //! `opened`, the connection is the far stream itself, byte for byte: closing it for writing is `shut`, closing it
-//! altogether ends the stream. When the bytes of a file end in order, the courier closes only its writing side; when they
+//! altogether ends the stream. If the place refuses a stream to a keeper, one line with [`Reply::Failed`] comes instead of
+//! anything of the keeper. When the bytes of a file end in order, the courier closes only its writing side; when they
 //! break off, it closes both. [`ended_well`] tells which.
 //!
 //! A courier that is killed loses nothing: each request can be repeated, and is repeated here, to the next courier,

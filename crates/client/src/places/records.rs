@@ -29,6 +29,24 @@ pub const SOCKET: &str = "courier";
 /// The reason of [`PlacedStep::Lost`] for a job that was given up with its place, which has no courier from then on.
 pub const FORGOTTEN: &str = "forgotten by request";
 
+/// The largest replica. A job that is restarted as often as any can be has a quarter of that.
+const MAX_REPLICA: u64 = 64 << 20;
+
+/// Why nothing more is believed of a job whose replica is that large.
+pub const TOO_MANY_RECORDS: &str =
+    "the place sends more records of it than any job has, so what it says is not understood";
+
+/// Whether the place sent more records of a job than any has, so that no more are taken.
+pub fn has_too_many(job: &JobDir) -> bool {
+    let size = fs::symlink_metadata(job.journal()).map(|metadata| metadata.len());
+    size.is_ok_and(is_too_large)
+}
+
+/// Whether a replica of this size takes no more.
+pub fn is_too_large(replica: u64) -> bool {
+    replica >= MAX_REPLICA
+}
+
 /// What is known of a place: the file `known`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {

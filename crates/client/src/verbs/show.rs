@@ -319,7 +319,7 @@ impl Record {
     fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
-            Presence::Away(away) => Sight::Far(away::recall(outlive, away)),
+            Presence::Away(away) => Sight::Far(away::recall(outlive, away, &self.spec.id)),
             Presence::Kept | Presence::Over => sight,
         };
         job::build(outlive, &self.spec, &self.state, sight)
@@ -334,7 +334,7 @@ impl Record {
     ) -> Result<(Job, State), Error> {
         let id = &self.spec.id;
         let sight = match within.is_zero() {
-            true => away::recall(outlive, away),
+            true => away::recall(outlive, away, id),
             false => away::look(outlive, away, id, within)?,
         };
         // The replica has by now what the answer speaks of.

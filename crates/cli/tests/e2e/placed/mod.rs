@@ -3,9 +3,11 @@
 
 mod asking;
 mod bells;
+mod homeless;
 mod silent;
 mod starting;
 mod telling;
+mod undecided;
 
 use outlive_testkit::places::CmdSh;
 use outlive_testkit::processes::of_jobs_in;
@@ -55,6 +57,15 @@ impl Far {
     /// Whether a process of a job runs there.
     fn is_busy(&self) -> bool {
         !of_jobs_in(&self.there(".local/state/outlive/jobs")).is_empty()
+    }
+
+    /// Whether somebody waits for the place: the courier has a thread for each client.
+    fn is_listened_to(&self) -> bool {
+        let threads = |pid: i32| fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm"));
+        let couriers = self.world.couriers();
+        let mut names = couriers.iter().flat_map(|it| threads(it.pid)).map(name);
+        names.any(|name| name.is_ok_and(|name| name.trim() == "client"))
     }
 
     fn configure(&self, text: &str) {

@@ -4,6 +4,7 @@
 mod away;
 mod cutting;
 mod grounds;
+mod hostile;
 mod instances;
 mod killing;
 mod reaching;

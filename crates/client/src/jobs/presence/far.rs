@@ -34,7 +34,7 @@ pub fn connect(
     };
     let opening = Opening::Control { job: id.clone() };
     match dial::open(outlive, &place, opening, within) {
-        Ok(stream) => Ok(Some(Connection::through(stream))),
+        Ok(stream) => Ok(Some(Connection::through(stream, place.name))),
         Err(Error::Place(PlaceError::Refused {
             code,
             message,

@@ -101,7 +101,7 @@ fn said(bytes: &[u8], end: &End) -> Said {
         End::Lost(why) => Said::Lost(why.clone()),
         End::Refused(failure) => Said::Answer(Answer::Failed(failure.clone())),
         End::Well => match serde_json::from_slice(bytes) {
-            Ok(answer) => Said::Answer(answer),
+            Ok(answer) => Said::Answer(Answer::quoted(answer)),
             Err(error) => Said::Unreadable(Unreached::NotUnderstood(format!(
                 "its answer cannot be read: {error}"
             ))),

@@ -2,14 +2,15 @@
 
 use super::ask::{self, Said};
 use super::desk::Courier;
-use super::relay::{EndOf, Opened, Relaying};
-use super::{starts, thread};
+use super::relay::{EndOf, Ended, Opened, Relaying};
+use super::{owed, settling, starts, thread};
 use crate::clock;
 use crate::hooks::{self, CourierHook};
 use crate::places::Unreached;
 use crate::places::dial::{Reply, Request};
-use outlive_core::BootTime;
+use outlive_api::failure::ErrorCode;
 use outlive_core::far::{Call, FarFailure, FarFile, MAX_CALL, Opening};
+use outlive_core::{BootTime, JobId};
 use outlive_sys::control::{Listener, Read, Stream};
 use outlive_sys::poll::{self, Interest};
 use std::io;
@@ -64,7 +65,7 @@ fn serve(courier: &Arc<Courier>, client: &Arc<Stream>) {
     let reply = match request {
         Request::Greet { within_ms } => greet(courier, by(within_ms)),
         Request::Call { call, within_ms } => self::call(courier, &call, by(within_ms)),
-        Request::Follow { job, within_ms } => starts::follow(courier, &job, by(within_ms)),
+        Request::Follow { job, within_ms } => settling::follow(courier, &job, by(within_ms)),
         Request::Start {
             job,
             variables,
@@ -149,8 +150,11 @@ pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
             Err(why) => return lost.map_or(Reply::Unreached(why), Reply::Lost),
         };
         match call {
-            Call::Remove { jobs } => courier.ack_all_of(&wire, jobs),
+            Call::Remove { jobs } => owed::pay_for(courier, &wire, jobs),
             Call::Standing { .. } => settle(courier),
+            Call::Look { job } => {
+                settling::settle(courier, &wire, Some(job));
+            }
             _ => {}
         }
         let asked = match ask::send(&wire, call) {
@@ -168,21 +172,52 @@ pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
     }
 }
 
-fn open(courier: &Courier, client: &Arc<Stream>, opening: &Opening, by: BootTime) {
-    let reply = match open_relay(courier, client, opening, by) {
-        Ok(relaying) => {
+fn open(courier: &Arc<Courier>, client: &Arc<Stream>, opening: &Opening, by: BootTime) {
+    let reply = match opening {
+        Opening::Control { job } => open_control(courier, client, job, by),
+        _ => open_relay(courier, client, opening, by).map(|relaying| {
             if answer(client, &Reply::Opened).is_ok() {
                 relaying.run();
             }
-            return;
-        }
-        Err(reply) => reply,
+        }),
     };
-    let _ = answer(client, &reply);
+    if let Err(reply) = reply {
+        let _ = answer(client, &reply);
+    }
+}
+
+/// Leads a client to the keeper of a job.
+fn open_control(
+    courier: &Arc<Courier>,
+    client: &Arc<Stream>,
+    job: &JobId,
+    by: BootTime,
+) -> Result<(), Reply> {
+    settling::decide(courier, job, by)?;
+    std::thread::sleep(courier.haste.pause(job));
+    let opening = Opening::Control { job: job.clone() };
+    let relaying = open_relay(courier, client, &opening, by)?;
+    if answer(client, &Reply::Opened).is_err() {
+        relaying.call_off();
+        return Ok(());
+    }
+    let opened = clock::boot();
+    let ended = relaying.run();
+    let was_of_use = ended == Ended::AfterWords;
+    courier.haste.has_ended(job, opened, was_of_use);
+    match ended {
+        // The client reads the records again, and they say what became of the job.
+        Ended::Refused(failure) if failure.code == ErrorCode::NoSuchJob.as_str() => {
+            settling::catch_up(courier, job, by);
+            Ok(())
+        }
+        Ended::Refused(failure) => Err(Reply::Failed(failure)),
+        Ended::InVain | Ended::AfterWords => Ok(()),
+    }
 }
 
 fn open_relay(
-    courier: &Courier,
+    courier: &Arc<Courier>,
     client: &Arc<Stream>,
     opening: &Opening,
     by: BootTime,
@@ -233,7 +268,9 @@ fn settle(courier: &Arc<Courier>) {
         return;
     };
     let mine = Arc::clone(courier);
-    let _ = thread("settle", move || starts::settle(&mine, &wire, None));
+    let _ = thread("settle", move || {
+        settling::settle(&mine, &wire, None);
+    });
 }
 
 /// Keeps a client that listens until it leaves.

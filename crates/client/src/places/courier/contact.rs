@@ -3,8 +3,9 @@
 use super::ask::{self, Said};
 use super::desk::Courier;
 use super::journals::JournalStream;
+use super::owed;
 use super::replicas::{self, Standing};
-use super::starts;
+use super::settling;
 use super::thread;
 use super::wire::{Fault, Reading, Wire};
 use crate::clock;
@@ -12,7 +13,7 @@ use crate::hooks::{self, CourierHook};
 use crate::places::Unreached;
 use crate::places::records::{self, Start};
 use crate::places::transport::{self, WireEnds};
-use outlive_core::far::{Answer, Call, Greeting, Hello, ToJournals, WIRE};
+use outlive_core::far::{Answer, Call, Greeting, Hello, WIRE};
 use outlive_core::{BootTime, event, layout, spec};
 use std::fs::File;
 use std::io;
@@ -91,7 +92,10 @@ fn serve(
         courier.reached(wire);
         let (mine, over) = (Arc::clone(courier), Arc::clone(wire));
         // It asks, so another thread must read.
-        let _ = thread("settle", move || starts::settle(&mine, &over, None));
+        let _ = thread("settle", move || {
+            settling::settle(&mine, &over, None);
+            owed::pay(&mine, &over);
+        });
         loop {
             reading.step(None)?;
             courier.note_heard(wire);
@@ -127,7 +131,7 @@ fn meet(
             // Whoever noted that was killed before it recorded the end.
             Start::NotStarted(_) | Start::Lost(_) => super::journals::finish(courier, id),
             // Whoever recorded the end was killed before the place was told.
-            Start::Answered if standing.is_final => ack_all(courier, wire, &journals, &standing),
+            Start::Answered if standing.is_final => ack_all(courier, &standing),
             Start::Answered if standing.is_at(&home) => journals.follow(wire, id),
             Start::Answered | Start::Asked => Ok(()),
         };
@@ -139,18 +143,12 @@ fn meet(
     Ok(())
 }
 
-/// Acks a replica that has all, and takes its job from the running ones.
-fn ack_all(
-    courier: &Courier,
-    wire: &Wire,
-    journals: &JournalStream,
-    standing: &Standing,
-) -> io::Result<()> {
-    let (job, seq) = (standing.id.clone(), standing.seq);
+/// Takes a job whose replica has all from the running ones. The place is told with everything else that is owed.
+fn ack_all(courier: &Courier, standing: &Standing) -> io::Result<()> {
     // The place may remove what was acked, and whoever appended the end may have been killed before it synced.
-    let journal = courier.outlive.job_dir(&job).journal();
+    let journal = courier.outlive.job_dir(&standing.id).journal();
     layout::sync(&layout::open(&journal)?)?;
-    journals.say(wire, &ToJournals::Ack { job, seq });
+    owed::note(courier, &standing.id)?;
     replicas::retire(&courier.outlive, &standing.id)
 }
 

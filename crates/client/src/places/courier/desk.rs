@@ -2,6 +2,7 @@
 
 use super::bells::{self, Bells};
 use super::claims::Claims;
+use super::haste::Haste;
 use super::journals::Clerk;
 use super::log::Log;
 use super::replicas::Replicas;
@@ -14,7 +15,7 @@ use crate::places::records::{self, Known, Silence};
 use crate::places::{Place, Unreached};
 use outlive_core::ending;
 use outlive_core::far::{HomeId, Instance, ToJournals};
-use outlive_core::{BootTime, JobDir, JobId, Spec, State, WallTime};
+use outlive_core::{BootTime, JobDir, JobId, Spec, WallTime};
 use outlive_sys::control::Stream;
 use std::collections::HashMap;
 use std::io;
@@ -37,6 +38,7 @@ pub struct Courier {
     pub claims: Claims,
     pub clerk: Clerk,
     pub bells: Bells,
+    pub haste: Haste,
     desk: Mutex<Desk>,
     changed: Condvar,
 }
@@ -96,6 +98,7 @@ impl Courier {
             claims: Claims::default(),
             clerk: Clerk::default(),
             bells: Bells::default(),
+            haste: Haste::default(),
             desk: Mutex::new(Desk {
                 wire: None,
                 begun: 0,
@@ -193,8 +196,15 @@ impl Courier {
             if desk.leaving {
                 return None;
             }
-            let is_due = desk.is_listened() && clock::boot() >= desk.retries.next();
-            if desk.wanted > desk.begun || is_due {
+            let now = clock::boot();
+            let is_due = desk.is_listened() && now >= desk.retries.next();
+            let is_wanted = desk.wanted > desk.begun || is_due;
+            let earliest = desk.retries.earliest();
+            if is_wanted && now < earliest {
+                desk = self.wait(desk, Some(earliest));
+                continue;
+            }
+            if is_wanted {
                 desk.retries.begin(is_due);
                 desk.begun += 1;
                 desk.wanted = desk.wanted.max(desk.begun);
@@ -261,21 +271,6 @@ impl Courier {
         }
     }
 
-    /// Before jobs that are over are removed there: an earlier ack may have been lost with its wire.
-    pub fn ack_all_of(&self, wire: &Wire, jobs: &[JobId]) {
-        let Some(journals) = wire.journals() else {
-            return;
-        };
-        for job in jobs {
-            let journal = self.outlive.job_dir(job).read_journal();
-            let state = journal.map(|journal| journal.state);
-            if let Some(state) = state.ok().filter(State::is_final) {
-                let (job, seq) = (job.clone(), state.seq);
-                journals.say(wire, &ToJournals::Ack { job, seq });
-            }
-        }
-    }
-
     /// The home that answers there.
     pub fn far_home(&self) -> Option<HomeId> {
         let wire = usable(&self.desk())?;
@@ -307,7 +302,8 @@ impl Courier {
         desk.wire = None;
         desk.failed = number;
         desk.why = why.clone();
-        desk.retries.failed(clock::boot());
+        let is_understood = !matches!(why, Unreached::NotUnderstood(_));
+        desk.retries.failed(clock::boot(), is_understood);
         let since = desk
             .silence
             .as_ref()

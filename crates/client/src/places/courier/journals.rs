@@ -1,23 +1,27 @@
 //! The stream of journals: asks for the records of the jobs of this place, and adds them to the replicas as they come.
 //!
 //! ```text
-//!  reader ─► replica appended ─► clerk ─► synced ─► acked ─► session woken ─► over? history, live link removed
+//!  reader ─► replica appended ─► clerk ─► synced ─► acked ─► session woken ─► over? acked for good, live link removed
 //! ```
 //! The reader appends before it passes on later frames, so whoever reads an answer finds in the replica what it speaks
 //! of. It does not wait for the disk: another thread, the **clerk**, syncs and acks.
+//!
+//! A place may lie about its jobs, but it fills neither the disk nor the memory here: what it says counts only for a job
+//! that is followed, and of each job so much is taken.
 
 use super::desk::Courier;
+use super::owed;
 use super::replicas::{self, Taken};
 use super::wire::{End, ROOM_STEP, Sink, Wire};
 use crate::clock;
 use crate::hooks::{self, CourierHook};
 use crate::inbox;
 use crate::places::Unreached;
-use crate::places::records::{Placed, PlacedStep, Start};
+use crate::places::records::{Placed, PlacedStep, Start, TOO_MANY_RECORDS};
 use outlive_core::JobId;
-use outlive_core::far::{FromJournals, MAX_LINE, Opening, ToJournals};
+use outlive_core::far::{FromJournals, MAX_LINE, Opening, ToJournals, words};
 use outlive_core::wire::Room;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,12 +29,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// A line with a record as a JSON string may be longer than the record.
 const MAX_TOLD: usize = 2 * MAX_LINE + 4096;
 
+/// The most bytes that wait for room. A far end takes these lines as they come.
+const MAX_UNSENT: usize = 64 << 20;
+
 /// The stream of journals of one wire.
 pub struct JournalStream {
     courier: Arc<Courier>,
     number: AtomicU64,
     input: Mutex<Input>,
     output: Mutex<Output>,
+    /// The jobs that cannot be followed, of which that is in the log.
+    failed: Mutex<HashSet<JobId>>,
 }
 
 #[derive(Default)]
@@ -55,6 +64,7 @@ impl JournalStream {
             number: AtomicU64::new(0),
             input: Mutex::default(),
             output: Mutex::default(),
+            failed: Mutex::default(),
         });
         let number = wire.open(&Opening::Journals, stream.clone())?;
         stream.number.store(number, Ordering::Relaxed);
@@ -63,9 +73,10 @@ impl JournalStream {
 
     /// Asks for the records of a job that are not here.
     pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
-        let after = self.courier.replicas.follow(&self.courier.outlive, job)?;
-        let job = job.clone();
-        self.say(wire, &ToJournals::Follow { job, after });
+        if let Some(after) = self.courier.replicas.follow(&self.courier, job)? {
+            let job = job.clone();
+            self.say(wire, &ToJournals::Follow { job, after });
+        }
         Ok(())
     }
 
@@ -75,6 +86,10 @@ impl JournalStream {
             return;
         };
         let mut output = lock(&self.output);
+        if output.bytes.len() > MAX_UNSENT {
+            let why = "it does not read what is asked of it";
+            return wire.cut(Unreached::NotUnderstood(why.to_owned()));
+        }
         output.bytes.extend_from_slice(&text);
         output.bytes.push(b'\n');
         self.flush(wire, &mut output);
@@ -99,15 +114,25 @@ impl JournalStream {
                 let taken = taken.map_err(|error| {
                     Unreached::Refused(format!("cannot write the record of {job} here: {error}"))
                 })?;
-                if taken == Taken::Appended {
-                    self.courier.clerk.add(Task::Sync(job));
+                match taken {
+                    Taken::Appended => self.courier.clerk.add(Task::Sync(job)),
+                    Taken::TooMany => self.courier.clerk.add(Task::GiveUp(job)),
+                    Taken::Ignored => {}
                 }
             }
-            FromJournals::Gone { job } => self.courier.clerk.add(Task::Gone(job)),
-            FromJournals::Failed { job, reason } => {
-                let log = &self.courier.log;
-                log.note(&format!("{job} cannot be followed: {reason}"));
+            // What it says of jobs that are not followed is of no use, or a lie.
+            FromJournals::Gone { job } if self.courier.replicas.has(&job) => {
+                self.courier.clerk.add(Task::Gone(job));
             }
+            FromJournals::Failed { job, reason } if self.courier.replicas.has(&job) => {
+                if lock(&self.failed).insert(job.clone()) {
+                    let reason = words(&reason);
+                    let log = &self.courier.log;
+                    log.note(&format!("{job} cannot be followed: {reason}"));
+                }
+            }
+            FromJournals::Finished { job } => owed::is_paid(&self.courier, &job),
+            FromJournals::Gone { .. } | FromJournals::Failed { .. } => {}
         }
         Ok(())
     }
@@ -157,6 +182,8 @@ pub enum Task {
     Sync(JobId),
     /// The place says that this job is not there.
     Gone(JobId),
+    /// The place sends more records of this job than any has.
+    GiveUp(JobId),
 }
 
 /// Does what waits for the disk.
@@ -184,6 +211,10 @@ impl Clerk {
                 let (done, job) = match &task {
                     Task::Sync(job) => (sync(courier, job), job),
                     Task::Gone(job) => (gone(courier, job), job),
+                    Task::GiveUp(job) => {
+                        give_up(courier, job);
+                        continue;
+                    }
                 };
                 if let Err(error) = done {
                     courier
@@ -201,25 +232,40 @@ fn sync(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
         return Ok(());
     };
     hooks::reach_courier(CourierHook::Synced);
-    let seq = synced.seq;
-    courier.tell_journals(&ToJournals::Ack {
-        job: job.clone(),
-        seq,
-    });
-    courier.tell_changed(job);
+    let (job, seq) = (job.clone(), synced.seq);
+    courier.tell_changed(&job);
     if let Some(session) = &synced.spec.session {
         inbox::wake(&courier.outlive, session);
     }
     if synced.is_final {
-        hooks::reach_courier(CourierHook::Acked);
-        courier.tell_journals(&ToJournals::Leave { job: job.clone() });
-        courier.replicas.leave(job);
-        courier.ring_for(job);
-        replicas::retire(&courier.outlive, job)?;
-    } else if synced.has_ended {
-        courier.ring_for(job);
+        return finish_far(courier, &job, seq);
     }
+    if synced.has_ended {
+        courier.ring_for(&job);
+    }
+    courier.tell_journals(&ToJournals::Ack { job, seq });
     Ok(())
+}
+
+/// Everything that the place will ever say of a job is on the disk here.
+pub fn finish_far(courier: &Arc<Courier>, job: &JobId, seq: u64) -> io::Result<()> {
+    owed::note(courier, job)?;
+    courier.tell_journals(&ToJournals::Finish {
+        job: job.clone(),
+        seq,
+    });
+    hooks::reach_courier(CourierHook::Acked);
+    courier.replicas.leave(job);
+    courier.ring_for(job);
+    replicas::retire(&courier.outlive, job)
+}
+
+/// Takes no more records of a job.
+fn give_up(courier: &Arc<Courier>, job: &JobId) {
+    courier.replicas.leave(job);
+    courier.tell_journals(&ToJournals::Leave { job: job.clone() });
+    courier.log.note(&format!("{job}: {TOO_MANY_RECORDS}"));
+    courier.tell_changed(job);
 }
 
 /// The home to which a job was sent does not have it.

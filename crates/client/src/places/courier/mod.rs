@@ -16,13 +16,15 @@
 //! | `desk` | what the threads share: whether there is a wire, who wants one, who listens |
 //! | `clients` | requests and their answers |
 //! | `contact` | opening wires, and saying hello |
-//! | `wire` | frames and streams |
+//! | `wire`, `outbox` | frames and streams; what is to be written |
 //! | `ask` | one call |
 //! | `relay` | a far stream that appears here |
 //! | `journals` | the stream of journals; syncing and acking |
 //! | `replicas` | the copies of far journals |
+//! | `owed` | last acks that the place has not confirmed |
+//! | `haste` | pauses before a job is asked about again whose streams end at once |
 //! | `retries` | when a place that cannot be reached is tried again by itself |
-//! | `starts` | starts, and settling those that nobody knows of |
+//! | `starts`, `settling` | starts, and finding out about those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
 //! | `log` | what it says when nobody asks |
@@ -36,11 +38,15 @@ mod clients;
 mod contact;
 mod desk;
 mod enter;
+mod haste;
 mod journals;
 mod log;
+mod outbox;
+mod owed;
 mod relay;
 mod replicas;
 mod retries;
+mod settling;
 mod starts;
 mod wire;
 

@@ -36,7 +36,20 @@ struct State {
     taken: usize,
     /// How much may be sent.
     room: Room,
+    /// Whether the client was given anything.
+    has_passed: bool,
     end: Option<End>,
+}
+
+/// How a stream was for its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The far end has refused it, and the client does not know.
+    Refused(FarFailure),
+    /// The far end has ended it without a word.
+    InVain,
+    /// Words came, or the client has left.
+    AfterWords,
 }
 
 /// How a stream came to be open, or not.
@@ -82,6 +95,7 @@ impl Relaying {
                 pending: Vec::new(),
                 taken: 0,
                 room: Room::default(),
+                has_passed: false,
                 end: None,
             }),
         });
@@ -113,7 +127,7 @@ impl Relaying {
     }
 
     /// Passes on what comes, until the client or the far end has ended the stream. The client knows that it is open.
-    pub fn run(self) {
+    pub fn run(self) -> Ended {
         self.relay.begin(&self.wire);
         let ended_well = self.pass_on();
         self.wire.end(self.number);
@@ -123,6 +137,7 @@ impl Relaying {
             self.relay.client.shut_writing();
             self.wait_for_client();
         }
+        self.relay.ended()
     }
 
     /// Ends a stream that its client never got.
@@ -234,6 +249,15 @@ impl Relay {
         self.flush(wire);
     }
 
+    fn ended(&self) -> Ended {
+        let state = self.lock();
+        match &state.end {
+            Some(End::Refused(failure)) if !state.has_passed => Ended::Refused(failure.clone()),
+            Some(End::Well | End::Lost(_)) if !state.has_passed => Ended::InVain,
+            _ => Ended::AfterWords,
+        }
+    }
+
     fn next(&self) -> Next {
         let state = self.lock();
         match (&state.end, state.pending.is_empty()) {
@@ -270,6 +294,7 @@ impl Relay {
                 Err(_) => done = state.pending.len(),
             }
         }
+        state.has_passed |= done > 0;
         state.taken += done;
         if state.taken >= ROOM_STEP {
             wire.give_room(state.number, std::mem::take(&mut state.taken));

@@ -44,17 +44,25 @@ pub enum Taken {
     Appended,
     /// It was there, or it is of no job that this home has placed there, or it is no record.
     Ignored,
+    /// The replica is as large as it can be.
+    TooMany,
 }
 
 impl Replicas {
-    /// Begins to follow a job. Returns the number of the last record that is here.
-    pub fn follow(&self, outlive: &Outlive, id: &JobId) -> io::Result<u64> {
+    /// Begins to follow a job of this place. Returns the number of the last record that is here; `None` if no more are
+    /// taken.
+    pub fn follow(&self, courier: &Courier, id: &JobId) -> io::Result<Option<u64>> {
+        let outlive = &courier.outlive;
         let mut all = self.lock();
         if let Some(replica) = all.get_mut(id) {
-            return Ok(replica.state.seq);
+            return Ok(Some(replica.state.seq));
         }
         let dir = outlive.job_dir(id);
         let spec = outlive.read_spec(id).map_err(io::Error::other)?;
+        // What this place says counts for its own jobs only, whichever home it claims to be.
+        if spec.place != courier.place.name {
+            return Err(io::Error::other("it is a job of another place"));
+        }
         let mut replica = Replica {
             dir,
             spec,
@@ -63,9 +71,17 @@ impl Replicas {
             torn: false,
         };
         replica.read()?;
+        if records::is_too_large(replica.length) {
+            return Ok(None);
+        }
         let seq = replica.state.seq;
         all.insert(id.clone(), replica);
-        Ok(seq)
+        Ok(Some(seq))
+    }
+
+    /// Whether a job is followed.
+    pub fn has(&self, id: &JobId) -> bool {
+        self.lock().contains_key(id)
     }
 
     /// Follows a job no more.
@@ -151,6 +167,9 @@ impl Replica {
         if ends {
             courier.before_end(&self.dir, &self.spec)?;
         }
+        if records::is_too_large(self.length) {
+            return Ok(Taken::TooMany);
+        }
         let _lock = take_lock(&self.dir)?;
         let file = layout::open_to_append(&self.dir.journal())?;
         if file.metadata()?.len() != self.length {
@@ -205,23 +224,25 @@ pub struct Standing {
 
 /// The jobs of this place that have a live link.
 pub fn live(courier: &Courier) -> Vec<Standing> {
+    let ids = ids_in(&courier.outlive.home().live()).unwrap_or_default();
+    ids.iter().filter_map(|id| standing(courier, id)).collect()
+}
+
+/// One of them; `None` if it is of another place.
+pub fn standing(courier: &Courier, id: &JobId) -> Option<Standing> {
     let outlive = &courier.outlive;
-    let ids = ids_in(&outlive.home().live()).unwrap_or_default();
-    let of_this_place = |id: &JobId| {
-        let dir = outlive.job_dir(id);
-        // Most jobs are of no place, and have no such file.
-        let placed = Placed::read(&dir).ok()?;
-        let spec = outlive.read_spec(id).ok()?;
-        (spec.place == courier.place.name).then_some(())?;
-        let journal = dir.read_journal().ok()?;
-        Some(Standing {
-            id: id.clone(),
-            placed,
-            seq: journal.state.seq,
-            is_final: journal.state.is_final(),
-        })
-    };
-    ids.iter().filter_map(of_this_place).collect()
+    let dir = outlive.job_dir(id);
+    // Most jobs are of no place, and have no such file.
+    let placed = Placed::read(&dir).ok()?;
+    let spec = outlive.read_spec(id).ok()?;
+    (spec.place == courier.place.name).then_some(())?;
+    let journal = dir.read_journal().ok()?;
+    Some(Standing {
+        id: id.clone(),
+        placed,
+        seq: journal.state.seq,
+        is_final: journal.state.is_final(),
+    })
 }
 
 impl Standing {

@@ -8,14 +8,15 @@
 //!                    ├─ there ────────────────► answered, followed
 //!                    └─ not there ────────────► not started, ended: no earlier wire can start it any more
 //! ```
-//! Whoever decides about a start holds its claim, so a start is not repeated after it was given up.
+//! Whoever decides about a start holds its claim, so a start is not repeated after it was given up. The later wires are
+//! in `settling`.
 
 use super::ask::{self, Said};
 use super::bells;
-use super::claims::Claim;
 use super::desk::Courier;
 use super::journals;
-use super::replicas::{self, Standing};
+use super::replicas;
+use super::settling::{catch_up, stand_one};
 use super::wire::Wire;
 use crate::clock;
 use crate::doorbell::ON_END;
@@ -24,13 +25,9 @@ use crate::places::Unreached;
 use crate::places::dial::Reply;
 use crate::places::records::{Placed, PlacedStep, Start};
 use outlive_core::far::{self, Answer, Call, FarFailure, FarVariables, Launch, Launched};
-use outlive_core::layout;
 use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, JobId, Label, Spec};
-use outlive_sys::lock::{self, LockResult};
-use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Starts a job, and tells the client through `reply`, once. If the client's time is over while a start is on its way,
@@ -119,7 +116,7 @@ impl Beginning {
         };
         // Before it is sent: the first records come before the answer. If they were passed over, a later one could be
         // taken before they are sent again, and they would count as old then.
-        courier.replicas.follow(&courier.outlive, job)?;
+        courier.replicas.follow(courier, job)?;
         Ok(Some(Beginning {
             job: job.clone(),
             home: instance.home.clone(),
@@ -205,13 +202,12 @@ impl Beginning {
         reason: String,
         by: BootTime,
     ) -> Reply {
-        let standing = stand(wire, vec![self.job.clone()], by).and_then(|mut all| all.pop());
-        match standing {
-            Some(far::Standing::There) => self.is_there(courier, wire, by),
-            Some(far::Standing::NotThere | far::Standing::OtherJob) => {
+        match stand_one(wire, &self.job, by) {
+            Ok(far::Standing::There) => self.is_there(courier, wire, by),
+            Ok(far::Standing::NotThere | far::Standing::OtherJob) => {
                 not_started(courier, &self.job, reason)
             }
-            None => Reply::Lost(Unreached::Refused(reason)),
+            Err(_) => Reply::Lost(Unreached::Refused(reason)),
         }
     }
 
@@ -261,7 +257,7 @@ fn decided(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
 }
 
 /// Records that a job is there, and follows it.
-fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> io::Result<()> {
+pub fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> io::Result<()> {
     let at = clock::wall();
     let spec = courier.outlive.read_spec(job).map_err(io::Error::other)?;
     bells::remember(courier, &spec)?;
@@ -270,13 +266,13 @@ fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> i
     courier.follow(wire, job)?;
     // As a rule its first records came before the answer.
     if courier.replicas.seq(job) == Some(0) {
-        let _ = stand(wire, vec![job.clone()], by);
+        let _ = stand_one(wire, job, by);
     }
     Ok(())
 }
 
 /// Records and tells that a job was not started and never will be.
-fn not_started(courier: &Arc<Courier>, job: &JobId, reason: String) -> Reply {
+pub fn not_started(courier: &Arc<Courier>, job: &JobId, reason: String) -> Reply {
     let step = PlacedStep::NotStarted {
         reason: reason.clone(),
         at: clock::wall(),
@@ -294,152 +290,9 @@ fn unknown(error: &io::Error) -> Reply {
     Reply::Lost(Unreached::NoCourier(format!("its courier: {error}")))
 }
 
-fn failed(error: &io::Error) -> Reply {
+pub fn failed(error: &io::Error) -> Reply {
     Reply::Failed(FarFailure {
         code: "io".to_owned(),
         message: error.to_string(),
     })
-}
-
-/// Makes sure that the replica has all that the journal of the job has now.
-pub fn follow(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
-    let placed = match Placed::read(&courier.outlive.job_dir(job)) {
-        Ok(placed) => placed,
-        Err(error) => return failed(&error),
-    };
-    if placed.start() == Start::Asked {
-        let wire = match courier.wire(by) {
-            Ok(wire) => wire,
-            Err(why) => return Reply::Unreached(why),
-        };
-        settle(courier, &wire, Some(job));
-    }
-    catch_up(courier, job, by)
-}
-
-fn catch_up(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
-    loop {
-        let placed = match Placed::read(&courier.outlive.job_dir(job)) {
-            Ok(placed) => placed,
-            Err(error) => return failed(&error),
-        };
-        match placed.start() {
-            Start::Answered => {}
-            Start::NotStarted(reason) | Start::Lost(reason) => {
-                return Reply::NotStarted {
-                    reason: reason.to_owned(),
-                };
-            }
-            Start::Asked => {
-                let why = "whether it was started is not known yet";
-                return Reply::Unreached(Unreached::Refused(why.to_owned()));
-            }
-        }
-        let wire = match courier.wire(by) {
-            Ok(wire) => wire,
-            Err(why) => return Reply::Unreached(why),
-        };
-        let home = wire.greeting().map(|greeting| &greeting.instance.home);
-        if placed.instance().map(|instance| &instance.home) != home {
-            let why = "another home answers there than the one that has this job";
-            return Reply::Unreached(Unreached::OtherInstance(why.to_owned()));
-        }
-        if let Err(error) = courier.follow(&wire, job) {
-            return failed(&error);
-        }
-        match stand(&wire, vec![job.clone()], by) {
-            Some(standing) if standing == [far::Standing::There] => return Reply::Started,
-            Some(_) => {
-                if let Err(error) = journals::gone(courier, job) {
-                    return failed(&error);
-                }
-                if clock::boot() >= by {
-                    return Reply::Unreached(Unreached::TimedOut);
-                }
-            }
-            None if clock::boot() >= by => return Reply::Unreached(Unreached::TimedOut),
-            None => {}
-        }
-    }
-}
-
-/// Asks which jobs are there. `None` if there is no answer.
-fn stand(wire: &Wire, jobs: Vec<JobId>, by: BootTime) -> Option<Vec<far::Standing>> {
-    let count = jobs.len();
-    let asked = ask::send(wire, &Call::Standing { jobs }).ok()?;
-    match asked.wait(Some(by))? {
-        Said::Answer(Answer::Standing(all)) if all.len() == count => Some(all),
-        _ => None,
-    }
-}
-
-/// A start that nobody is making any more.
-struct Abandoned<'a> {
-    job: JobId,
-    _claim: Claim<'a>,
-    /// The process that started it would hold it.
-    _placing: File,
-}
-
-/// Finds out about starts that were sent over earlier wires and whose makers have ended. All of them, or this one.
-pub fn settle(courier: &Arc<Courier>, wire: &Arc<Wire>, only: Option<&JobId>) {
-    let Some(greeting) = wire.greeting() else {
-        return;
-    };
-    let live = replicas::live(courier).into_iter();
-    let undecided = live.filter(|standing| {
-        standing.placed.start() == Start::Asked
-            && standing.is_at(&greeting.instance.home)
-            && only.is_none_or(|only| *only == standing.id)
-    });
-    let abandoned: Vec<Abandoned<'_>> = undecided
-        .filter_map(|standing| Abandoned::take(courier, standing))
-        .collect();
-    if abandoned.is_empty() {
-        return;
-    }
-    let jobs = abandoned.iter().map(|one| one.job.clone()).collect();
-    let by = clock::boot() + courier.place.settings.reach;
-    // Otherwise the next wire asks again.
-    let Some(standing) = stand(wire, jobs, by) else {
-        return;
-    };
-    hooks::reach_courier(CourierHook::Stood);
-    for (one, standing) in abandoned.iter().zip(standing) {
-        let not_started = |reason: &str| not_started(courier, &one.job, reason.to_owned());
-        match standing {
-            far::Standing::There => {
-                if let Err(error) = is_there(courier, wire, &one.job, by) {
-                    courier
-                        .log
-                        .note(&format!("cannot record that {} runs: {error}", one.job));
-                }
-            }
-            far::Standing::NotThere => drop(not_started(
-                "the connection was lost before it was started, and whoever started it has ended",
-            )),
-            far::Standing::OtherJob => drop(not_started("another job there has its id")),
-        }
-    }
-}
-
-impl<'a> Abandoned<'a> {
-    fn take(courier: &'a Arc<Courier>, standing: Standing) -> Option<Abandoned<'a>> {
-        let claim = courier.claims.try_take(&standing.id)?;
-        let dir = courier.outlive.job_dir(&standing.id);
-        // A launcher holds the first until it sends the start, and the second until that is answered.
-        let is_free = |path: &Path| match lock::take(layout::open_or_make(path).ok()?).ok()? {
-            LockResult::Acquired(lock) => Some(lock.into_file()),
-            LockResult::Held => None,
-        };
-        is_free(&dir.lock()).map(drop)?;
-        let placing = is_free(&dir.placed())?;
-        // It may have been decided while this waited.
-        let placed = Placed::read(&dir).ok()?;
-        (placed.start() == Start::Asked).then(|| Abandoned {
-            job: standing.id,
-            _claim: claim,
-            _placing: placing,
-        })
-    }
 }

@@ -1,19 +1,20 @@
 //! A wire as the courier has it: frames go out through one thread, and each frame that comes in belongs to a stream.
 
 use super::journals::JournalStream;
+use super::outbox::Outbox;
 use crate::clock;
 use crate::places::Unreached;
 use outlive_core::BootTime;
-use outlive_core::far::{FarFailure, Greeting, Opening, StreamEnd};
+use outlive_core::far::{FarFailure, Greeting, HOME_GONE, Opening, StreamEnd};
 use outlive_core::wire::{Decoder, Frame, Kind, MAX_PAYLOAD, WINDOW, parse_room, split};
 use outlive_sys::capture;
 use outlive_sys::poll::{self, Interest};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A ping goes out when nothing was heard, or nothing was said, for so long.
@@ -145,7 +146,13 @@ impl Wire {
         let payload = payload.into();
         debug_assert!(payload.len() <= MAX_PAYLOAD, "the payload is too long");
         self.said.store(clock::boot().ms(), Ordering::Relaxed);
-        self.outbox.put(Frame::new(stream, kind, payload).encode());
+        if !self.outbox.put(Frame::new(stream, kind, payload).encode()) {
+            self.wake_reader();
+        }
+    }
+
+    fn wake_reader(&self) {
+        let _ = (&self.bell.1).write(b"!");
     }
 
     /// Writes what is to be sent, until the wire is over.
@@ -161,7 +168,7 @@ impl Wire {
     /// Gives the wire up from another thread than the one that reads.
     pub fn cut(&self, why: Unreached) {
         self.table().lost.get_or_insert(why);
-        let _ = (&self.bell.1).write(b"!");
+        self.wake_reader();
     }
 
     pub fn is_lost(&self) -> bool {
@@ -208,17 +215,9 @@ impl Wire {
             }
             (Kind::End, Some(sink)) => {
                 self.table().open.remove(&frame.stream);
-                let failure = serde_json::from_slice::<StreamEnd>(&frame.payload);
-                sink.end(
-                    self,
-                    match (frame.payload.is_empty(), failure) {
-                        (true, _) => End::Well,
-                        (false, Ok(end)) => End::Refused(end.error),
-                        (false, Err(_)) => {
-                            return Err(broken("a stream ended with words that are none"));
-                        }
-                    },
-                );
+                let end = read_end(&frame.payload);
+                let end = end.ok_or_else(|| broken("a stream ended with words that are none"))?;
+                return self.end_sink(&*sink, end);
             }
             // A stream that we ended meanwhile, or a sign of life.
             _ => {}
@@ -226,9 +225,44 @@ impl Wire {
         Ok(())
     }
 
+    /// The far end has ended a stream.
+    fn end_sink(&self, sink: &dyn Sink, end: End) -> Result<(), Fault> {
+        match end {
+            // Nothing that it says of jobs would be about ours.
+            End::Refused(failure) if failure.code == HOME_GONE => {
+                let why = Unreached::Refused(failure.message);
+                sink.end(self, End::Lost(why.clone()));
+                Err(Fault::Broken(why))
+            }
+            end => {
+                sink.end(self, end);
+                Ok(())
+            }
+        }
+    }
+
+    /// Why the wire was given up from here.
+    fn why_cut(&self) -> Unreached {
+        if self.outbox.is_flooded() {
+            let why = "it asks for more and more, and does not read what is sent";
+            return Unreached::NotUnderstood(why.to_owned());
+        }
+        let lost = self.table().lost.clone();
+        lost.unwrap_or(Unreached::TimedOut)
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How a stream ended whose `end` has this payload. `None` if it cannot be read.
+fn read_end(payload: &[u8]) -> Option<End> {
+    if payload.is_empty() {
+        return Some(End::Well);
+    }
+    let end: StreamEnd = serde_json::from_slice(payload).ok()?;
+    Some(End::Refused(end.error.quoted()))
 }
 
 /// Why a wire is over.
@@ -275,8 +309,7 @@ impl<'a> Reading<'a> {
         let cannot = |error: io::Error| Fault::Broken(Unreached::Refused(error.to_string()));
         let ready = poll::wait(&on, Some(next.since(clock::boot()))).map_err(cannot)?;
         if ready[1] {
-            let lost = self.wire.table().lost.clone();
-            return Err(Fault::Broken(lost.unwrap_or(Unreached::TimedOut)));
+            return Err(Fault::Broken(self.wire.why_cut()));
         }
         if !ready[0] {
             return self.be_silent();
@@ -321,65 +354,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The frames that are to be written.
-#[derive(Default)]
-struct Outbox {
-    queue: Mutex<Queue>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Queue {
-    frames: VecDeque<Vec<u8>>,
-    is_closed: bool,
-}
-
-impl Outbox {
-    fn put(&self, frame: Vec<u8>) {
-        let mut queue = self.lock();
-        if !queue.is_closed {
-            queue.frames.push_back(frame);
-            self.changed.notify_one();
-        }
-    }
-
-    /// Puts a sign of life, which any frame that waits is, too. So a far end that pings and does not read fills nothing.
-    fn put_if_idle(&self, frame: Vec<u8>) {
-        let mut queue = self.lock();
-        if !queue.is_closed && queue.frames.is_empty() {
-            queue.frames.push_back(frame);
-            self.changed.notify_one();
-        }
-    }
-
-    /// All that waits, up to the size of a few frames. `None` when the wire is over.
-    fn next(&self) -> Option<Vec<u8>> {
-        let queue = self.lock();
-        let waits = |queue: &mut Queue| queue.frames.is_empty() && !queue.is_closed;
-        let waited = self.changed.wait_while(queue, waits);
-        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
-        let mut bytes = queue.frames.pop_front().filter(|_| !queue.is_closed)?;
-        while let Some(next) = queue.frames.front()
-            && bytes.len() + next.len() <= WINDOW
-        {
-            bytes.extend_from_slice(next);
-            queue.frames.pop_front();
-        }
-        Some(bytes)
-    }
-
-    fn close(&self) {
-        let mut queue = self.lock();
-        queue.is_closed = true;
-        queue.frames.clear();
-        self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -387,12 +361,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_far_end_that_does_not_read_what_it_asks_for_loses_the_wire() {
+        let wire = Wire::new().unwrap();
+        let piece = vec![0; MAX_PAYLOAD];
+        while !wire.outbox.is_flooded() {
+            wire.send(1, &piece);
+        }
+        assert!(matches!(wire.why_cut(), Unreached::NotUnderstood(_)));
+        // The reader is woken, and gives the wire up.
+        let (reader, _writer) = capture::new_pipe().unwrap();
+        let step = Reading::of(&wire, &reader).step(None);
+        assert!(matches!(
+            step,
+            Err(Fault::Broken(Unreached::NotUnderstood(_)))
+        ));
+    }
+
+    #[test]
     fn pings_of_a_far_end_that_does_not_read_fill_nothing() {
         let wire = Wire::new().unwrap();
         for _ in 0..1000 {
             wire.take(Frame::new(0, Kind::Ping, [])).unwrap();
         }
-        assert_eq!(wire.outbox.lock().frames.len(), 1);
         let sent = wire.outbox.next().unwrap();
         assert_eq!(sent, Frame::new(0, Kind::Pong, []).encode());
     }

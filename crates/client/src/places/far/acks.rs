@@ -1,12 +1,15 @@
 //! Records what the courier has safely. An event that the session of its home would be told counts as told then, so
-//! that nobody here waits for it, and its job can be removed.
+//! that nobody here waits for it, and its job can be removed. When that is recorded of all records of a job, the courier
+//! is told: an ack that was lost with its wire would otherwise keep the job here.
 //!
 //! A thread of its own does this, because it writes to the disk.
 
+use super::journals::{Journals, line};
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, FarHook};
 use crate::inbox::told;
 use outlive_core::JobId;
+use outlive_core::far::FromJournals;
 use outlive_core::told::ToldBy;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,31 +24,48 @@ pub struct Acks {
 
 #[derive(Debug, Default)]
 struct Pending {
-    /// The largest number that was acked.
-    acked: BTreeMap<JobId, u64>,
+    acked: BTreeMap<JobId, Acked>,
     /// The job that is being recorded.
     current: Option<JobId>,
     closed: bool,
 }
 
+/// What was acked of a job.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acked {
+    /// The largest number.
+    seq: u64,
+    /// The courier wants to know when it is recorded.
+    is_last: bool,
+}
+
 impl Acks {
     pub fn put(&self, job: &JobId, seq: u64) {
-        if seq == 0 {
-            return;
+        if seq > 0 {
+            self.add(job, seq, false);
         }
+    }
+
+    /// The courier has all of this job.
+    pub fn put_last(&self, job: &JobId, seq: u64) {
+        self.add(job, seq, true);
+    }
+
+    fn add(&self, job: &JobId, seq: u64, is_last: bool) {
         let mut pending = self.lock();
         let acked = pending.acked.entry(job.clone()).or_default();
-        *acked = seq.max(*acked);
+        acked.seq = seq.max(acked.seq);
+        acked.is_last |= is_last;
         drop(pending);
         self.changed.notify_all();
     }
 
     /// Records what comes, until it is closed and all is recorded. The handle speaks for the session of the courier's
     /// home.
-    pub fn record(&self, outlive: &Outlive) {
+    pub fn record(&self, outlive: &Outlive, journals: &Journals) {
         let mut pending = self.lock();
         loop {
-            let Some((job, seq)) = pending.acked.pop_first() else {
+            let Some((job, acked)) = pending.acked.pop_first() else {
                 if pending.closed {
                     return;
                 }
@@ -55,8 +75,13 @@ impl Acks {
             pending.current = Some(job.clone());
             drop(pending);
             // A record that cannot be written now is written at the next ack.
-            let _ = told::heard(outlive, &job, ToldBy::Inbox, |_, other| other <= seq);
+            let heard = told::heard(outlive, &job, ToldBy::Inbox, |_, seq| seq <= acked.seq);
             hooks::reach_far(FarHook::Acked);
+            let is_recorded = heard.map_or_else(|error| error.is_no_such_job(), |()| true);
+            if acked.is_last && is_recorded {
+                // If the wire is over, it is asked again on the next one.
+                let _ = journals.send(&line(&FromJournals::Finished { job: job.clone() }));
+            }
             pending = self.lock();
             pending.current = None;
             self.changed.notify_all();

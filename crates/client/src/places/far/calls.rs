@@ -10,7 +10,7 @@ use crate::hooks::{self, FarHook};
 use crate::verbs::doctor::doctor;
 use crate::verbs::{prune, show};
 use outlive_core::JobId;
-use outlive_core::far::{Answer, Call, FarFailure, Launch, Launched, MAX_CALL, Opening};
+use outlive_core::far::{Answer, Call, FarFailure, HOME_GONE, Launch, Launched, MAX_CALL, Opening};
 use outlive_core::output;
 use std::io;
 use std::sync::Arc;
@@ -87,7 +87,8 @@ impl Far {
             return Err(refused("this wire has a stream of journals"));
         }
         let (acks, near) = (Arc::clone(&self.acks), self.near()?);
-        start("acks", None, move || acks.record(&near))?;
+        let mine = Arc::clone(&journals);
+        start("acks", None, move || acks.record(&near, &mine))?;
         let stream = Arc::clone(stream);
         start("journals", None, move || {
             journals::run(&journals, &waker);
@@ -123,7 +124,11 @@ impl Far {
     fn call(self: &Arc<Self>, stream: &Stream, call: Call) {
         let about = about(&call);
         let has_launched = matches!(call, Call::Launch(_));
-        let answer = self.answer(call).unwrap_or_else(Answer::Failed);
+        let answer = match self.answer(call) {
+            // This ends the wire.
+            Err(failure) if failure.code == HOME_GONE => return stream.end(Some(failure)),
+            answer => answer.unwrap_or_else(Answer::Failed),
+        };
         if has_launched {
             hooks::reach_far(FarHook::Launched);
         }

@@ -104,6 +104,13 @@ impl Journals {
                 self.acks.put(&job, seq);
                 Ok(())
             }
+            ToJournals::Finish { job, seq } => {
+                if let Some(left) = self.table().jobs.remove(&job) {
+                    left.leave();
+                }
+                self.acks.put_last(&job, seq);
+                Ok(())
+            }
         }
     }
 
@@ -170,6 +177,11 @@ impl Journals {
     pub fn tell_failure(&self, followed: &Followed, why: &Error) -> Result<(), Over> {
         let (job, reason) = (followed.job.clone(), why.to_string());
         self.send(&line(&FromJournals::Failed { job, reason }))
+    }
+
+    /// Ends the stream, and with it the wire, for this reason.
+    pub fn break_off(&self, why: &Error) {
+        self.stream.end(Some(super::failure(why)));
     }
 
     /// The jobs that are new to the thread.

@@ -37,13 +37,13 @@ mod stream;
 mod watching;
 
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::outlive::{Caller, Outlive};
 use acks::Acks;
 use greeting::Greeted;
 use journals::Journals;
 use outlive_core::JobId;
-use outlive_core::far::FarFailure;
+use outlive_core::far::{FarFailure, HOME_GONE};
 use outlive_core::wire::{Decoder, Frame, Kind, parse_room};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::own;
@@ -260,8 +260,12 @@ impl Drop for BusyWith {
 
 /// An error as it is told to the courier.
 fn failure(error: &Error) -> FarFailure {
+    let code = match error {
+        Error::Place(PlaceError::HomeGone(_)) => HOME_GONE,
+        error => error.code().as_str(),
+    };
     FarFailure {
-        code: error.code().as_str().to_owned(),
+        code: code.to_owned(),
         message: error.to_string(),
     }
 }

@@ -1,9 +1,9 @@
 //! Whether a job is there. "It is not" is a verdict: the courier records it, for ever. So it is said only if the
 //! directory is certainly missing, in the home that was greeted. A disk that is away, or that cannot be read, says
-//! nothing about jobs.
+//! nothing about jobs. And if that home is not there any more, nothing can be said on this wire: it ends.
 
 use super::greeting::Greeted;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::home::identity;
 use crate::home::outlive::Outlive;
 use outlive_core::JobId;
@@ -20,9 +20,7 @@ pub fn standing(outlive: &Outlive, greeted: &Greeted, job: &JobId) -> Result<Sta
     let found = outlive.job_dir(job).path().symlink_metadata();
     // Read after the directory was looked for: then it was looked for in this home.
     if identity::read(outlive)? != Some(greeted.home.clone()) {
-        return Err(Error::io("cannot find the home in", outlive.home().root())(
-            io::ErrorKind::NotFound.into(),
-        ));
+        return Err(PlaceError::HomeGone(outlive.home().root().to_owned()).into());
     }
     match found {
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Standing::NotThere),

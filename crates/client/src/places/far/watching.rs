@@ -5,7 +5,7 @@ use super::journals::Journals;
 use super::outbox::Over;
 use super::standing;
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, PlaceError};
 use crate::jobs::connection::Connection;
 use crate::jobs::presence::{self, Presence};
 use crate::launch::keeper_process;
@@ -99,9 +99,15 @@ fn attend(
         }
         Err(Failed::Over) => Err(Over),
         Err(Failed::Error(error)) => {
-            let standing = standing::standing(&journals.outlive, &journals.greeted, &followed.job);
-            if matches!(standing, Ok(Standing::NotThere | Standing::OtherJob)) {
-                return journals.give_up(followed).map(|()| None);
+            match standing::standing(&journals.outlive, &journals.greeted, &followed.job) {
+                Ok(Standing::NotThere | Standing::OtherJob) => {
+                    return journals.give_up(followed).map(|()| None);
+                }
+                Err(error @ Error::Place(PlaceError::HomeGone(_))) => {
+                    journals.break_off(&error);
+                    return Err(Over);
+                }
+                Ok(Standing::There) | Err(_) => {}
             }
             // It may pass: too many open files, or a disk that is away.
             let failures = followed.count_failure();

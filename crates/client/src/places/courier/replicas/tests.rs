@@ -64,7 +64,7 @@ fn journal_of(courier: &Courier, job: &str) -> String {
 fn only_new_records_of_jobs_that_are_followed_are_taken() {
     let world = tempfile::tempdir().unwrap();
     let courier = courier_with(world.path(), &["a", "b"]);
-    courier.replicas.follow(&courier.outlive, &id("a")).unwrap();
+    courier.replicas.follow(&courier, &id("a")).unwrap();
     let injected =
         line(9, r#"{"log_base":{"offset":0,"from":0}}"#).replace(r#""log_base""#, "\n\"log_base\"");
     let unknown = r#"{"v":9,"seq":3,"at":{},"event":{"from_the_future":1}}"#;
@@ -101,8 +101,8 @@ fn a_line_that_was_cut_short_is_ended_and_its_record_is_taken_again() {
     let journal = courier.outlive.job_dir(&id("a")).journal();
     let first = line(1, ACCEPTED);
     fs::write(&journal, format!("{first}\n{{\"v\":1,\"seq\":2,")).unwrap();
-    let after = courier.replicas.follow(&courier.outlive, &id("a")).unwrap();
-    assert_eq!(after, 1);
+    let after = courier.replicas.follow(&courier, &id("a")).unwrap();
+    assert_eq!(after, Some(1));
     let second = line(2, "\"started\"");
     courier.replicas.take(&courier, &id("a"), &second).unwrap();
     let expected = format!("{first}\n{{\"v\":1,\"seq\":2,\n{second}\n");
@@ -114,7 +114,7 @@ fn what_somebody_else_has_appended_is_seen() {
     let world = tempfile::tempdir().unwrap();
     let courier = courier_with(world.path(), &["a"]);
     let job = id("a");
-    courier.replicas.follow(&courier.outlive, &job).unwrap();
+    courier.replicas.follow(&courier, &job).unwrap();
     let reason = "given up".to_owned();
     let at = clock::wall();
     note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
@@ -149,4 +149,27 @@ fn a_forgotten_job_that_has_ended_is_over() {
     note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
     let (presence, state) = presence::meet(&courier.outlive, &job).unwrap();
     assert_eq!((presence, state.is_final()), (Presence::Over, true));
+}
+
+/// Two places of this home, one of which claims to be the home of the other.
+#[test]
+fn what_a_place_says_of_the_jobs_of_another_one_counts_for_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let courier = courier_with(home.path(), &["a"]);
+    let liar = Arc::new(Courier::new(
+        courier.outlive.clone(),
+        Place {
+            name: "cmd:liar".to_owned(),
+            ..courier.place.clone()
+        },
+        HomeId::from_bits(1),
+    ));
+    assert!(liar.replicas.follow(&liar, &id("a")).is_err());
+    let line = line(1, r#"{"log_base":{"offset":0,"from":0}}"#);
+    assert_eq!(
+        liar.replicas.take(&liar, &id("a"), &line).unwrap(),
+        Taken::Ignored
+    );
+    assert!(standing(&liar, &id("a")).is_none());
+    assert!(standing(&courier, &id("a")).is_some());
 }

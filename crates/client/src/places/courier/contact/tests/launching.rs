@@ -1,7 +1,7 @@
 //! Starts at a far end whose answers are not what they should be.
 
 use super::*;
-use crate::places::courier::clients;
+use crate::places::courier::{clients, starts};
 use crate::places::dial::Reply;
 use crate::places::records::Placed;
 use outlive_core::far::{FarVariables, Launched, Opening, Standing};
