@@ -210,9 +210,13 @@ pub struct JobOutput {
     /// `false` if it ended while no keeper ran: what it wrote last may be missing.
     #[serde(default = "yes")]
     pub complete: bool,
-    /// The file with its first part.
+    /// The file here with its first part. Null for a job of a place, whose output is there.
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
-    pub path: OsText,
+    pub path: Option<OsText>,
+    /// The file at the place of the job, if it is one of a place and was started there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
+    pub path_there: Option<OsText>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -229,8 +233,8 @@ fn yes() -> bool {
 pub struct LastKnown {
     /// The state it was in.
     pub state: JobState,
-    /// How many bytes it had written.
-    pub output_bytes: u64,
+    /// How many bytes it had written; null if its place has not said that.
+    pub output_bytes: Option<u64>,
 }
 
 /// The state of a doorbell of an ended job.

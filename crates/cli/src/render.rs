@@ -4,7 +4,7 @@ mod usage;
 
 pub use usage::{sample, usage_table};
 
-use outlive::api::job::JobView;
+use outlive::api::job::{JobState, JobView};
 use outlive::api::job::{Told, ToldBy, ToldState};
 use outlive::output_sentence;
 use outlive::units::show_size;
@@ -133,20 +133,11 @@ pub fn details(view: &JobView) -> String {
     for bell in &job.doorbells {
         add("doorbell", Some(words::doorbell(bell)));
     }
-    let dropped = words::dropped(&job.output);
-    let missing = match job.output.complete {
-        true => "",
-        false => ", the newest part may be missing",
-    };
     rows.push((
         "output",
         match &job.adopted {
             Some(found) => output_sentence(found),
-            None => format!(
-                "{}{dropped}{missing}, in {}",
-                show_size(job.output.bytes),
-                job.output.path.as_path().display()
-            ),
+            None => output_row(job),
         },
     ));
     let mut text: String = rows
@@ -162,6 +153,27 @@ pub fn details(view: &JobView) -> String {
         text.push_str(preview);
     }
     text
+}
+
+/// How much the job has written, and where that is.
+fn output_row(job: &Job) -> String {
+    let output = &job.output;
+    let dropped = words::dropped(output);
+    let missing = match output.complete {
+        true => "",
+        false => ", the newest part may be missing",
+    };
+    let size = format!("{}{dropped}{missing}", show_size(output.bytes));
+    let place = &job.place;
+    match (&output.path, &output.path_there) {
+        (Some(path), _) => format!("{size}, in {}", path.as_path().display()),
+        // How much it is now was not asked.
+        (None, Some(path)) if job.state == JobState::Unreachable => {
+            format!("on {place}, in {}", path.as_path().display())
+        }
+        (None, Some(path)) => format!("{size}, on {place}, in {}", path.as_path().display()),
+        (None, None) => size,
+    }
 }
 
 /// What a job was asked for, and whether its end was told, where there is something to say.

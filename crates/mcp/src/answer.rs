@@ -54,8 +54,10 @@ impl Glance {
 
     fn with(call: &Call, job: Job) -> Result<Glance, Refused> {
         Ok(Glance {
-            preview: show::preview(&call.outlive, &job.id, PREVIEW)?,
-            cursor: (!job.has_ended()).then_some(Cursor(job.output.bytes)),
+            preview: show::preview_of(&call.outlive, &job, PREVIEW)?,
+            // How much a job has written that is not reached is not known.
+            cursor: (!job.has_ended() && job.unreachable.is_none())
+                .then_some(Cursor(job.output.bytes)),
             job,
         })
     }

@@ -242,6 +242,25 @@ impl WireClient {
         self.ask_journals(&ToJournals::Ack { job, seq });
     }
 
+    /// Says that everything of a job is here.
+    pub fn finish(&self, job: &str, seq: u64) {
+        let job = JobId::parse(job).unwrap();
+        self.ask_journals(&ToJournals::Finish { job, seq });
+    }
+
+    /// Waits until that is recorded there.
+    pub fn until_finished(&self, job: &str) {
+        let finished = FromJournals::Finished {
+            job: JobId::parse(job).unwrap(),
+        };
+        let journals = self.journals;
+        self.wait("it is finished", |frames| {
+            messages(&data_of(frames, journals))
+                .contains(&finished)
+                .then_some(())
+        });
+    }
+
     /// What came on the stream of journals.
     pub fn told(&self) -> Vec<FromJournals> {
         messages(&self.data(self.journals))

@@ -14,11 +14,12 @@ use crate::moment;
 use crate::places::records::{self, Placed, Start, TOO_MANY_RECORDS};
 use crate::places::{Place, Unreached, dial};
 use outlive_api::failure::ErrorCode;
-use outlive_api::job::Job;
+use outlive_api::job::{Job, JobOutput};
 use outlive_api::time::Timestamp;
 use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::far::{Answer, Call};
+use outlive_core::layout::Home;
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::place::LOCAL;
 use outlive_core::told::BootMoment;
@@ -26,6 +27,7 @@ use outlive_core::{BootId, BootTime, JobDir, JobId, JournalWriter, Spec, State, 
 use outlive_sys::lock::{self, LockResult};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -232,6 +234,14 @@ pub fn place_of(outlive: &Outlive, id: &JobId) -> Option<String> {
     Some(spec.place).filter(|place| place != LOCAL)
 }
 
+/// The file at its place to which a job writes. `None` if it was not started there, as far as is known.
+pub fn output_path(job: &JobDir, id: &JobId) -> Option<PathBuf> {
+    let placed = Placed::read(job).ok()?;
+    let is_there = matches!(placed.start(), Start::Answered | Start::Lost(_));
+    let root = placed.instance().filter(|_| is_there)?.root.as_path();
+    Some(Home::at(root.to_owned()).job(id).output())
+}
+
 /// The place of a job.
 pub fn resolve(outlive: &Outlive, away: &Away) -> Result<Place, Error> {
     let place = Place::resolve(outlive, &away.place)?;
@@ -297,7 +307,11 @@ pub fn complete(job: Job, state: &State, sight: FarSight) -> Job {
             duration_ms: far.duration_ms,
             usage: far.usage,
             limits: far.limits,
-            output: far.output,
+            output: JobOutput {
+                path: None,
+                path_there: job.output.path_there,
+                ..far.output
+            },
             ..job
         },
         FarSight::NotAsked(_) => Job {

@@ -130,7 +130,8 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         usage: end.and_then(|end| end.usage),
         last: there.as_ref().map(|_| LastKnown {
             state: known,
-            output_bytes: output.bytes,
+            // A place says that only when it is asked.
+            output_bytes: (!is_far).then_some(output.bytes),
         }),
         heard_at: None,
         unreachable: there,
@@ -239,12 +240,17 @@ fn output(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         }
     };
     let beyond = spec.dropped(bytes);
+    let is_here = spec.place == LOCAL;
     JobOutput {
         bytes,
         dropped_bytes,
         dropped_by_limit_bytes: dropped_bytes.min(beyond.end - beyond.start),
         complete,
-        path: dir.output().into(),
+        path: is_here.then(|| dir.output().into()),
+        path_there: match is_here {
+            true => None,
+            false => away::output_path(dir, &spec.id).map(Into::into),
+        },
     }
 }
 

@@ -89,7 +89,7 @@ pub fn log_of(
     };
     if log.hides_secrets {
         // The beginning of a line may show what is secret in it.
-        let path = log.job.output.path.as_path();
+        let path = outlive.job_dir(id).output();
         log.range = log.whole_lines().map_err(Error::io("cannot read", path))?;
     }
     Ok(log)

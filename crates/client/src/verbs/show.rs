@@ -68,7 +68,7 @@ pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error
 }
 
 /// The last lines of its output, or what is here of them if its place is not reached.
-fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
+pub fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
     // It was just asked, and asking again takes as long.
     if job.state == JobState::Unreachable {
         return Ok(String::new());

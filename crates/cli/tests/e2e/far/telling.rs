@@ -1,10 +1,13 @@
 //! What the courier has safely is told: nobody there waits for it, and its job can be removed.
 
 use super::id;
-use outlive_core::far::{Answer, Call};
+use outlive_core::far::{Answer, Call, FromJournals};
+use outlive_testkit::processes::kill;
 use outlive_testkit::waiting::until;
 use outlive_testkit::wire_client::{WireClient, session_of};
 use outlive_testkit::world::World;
+
+const CONTINUE: i32 = 18;
 
 #[test]
 fn a_job_can_be_removed_once_its_records_were_acked() {
@@ -48,6 +51,67 @@ fn acked_news_waits_for_nobody_there() {
     far.leave();
     until("the link is gone", || link.symlink_metadata().is_err());
     assert!(world.job_dir("job").exists());
+}
+
+/// The keeper is suspended after it has recorded the end, and before it has noted that elsewhere.
+#[test]
+fn news_that_was_acked_before_the_keeper_had_done_with_the_end_waits_for_nobody_there() {
+    let world = World::new();
+    let mut far = WireClient::greeted_with(&world, |command| {
+        command.env("OUTLIVE_HOOKS", "keeper:EndedRecorded=stop");
+    });
+    far.launch("job", &["true"]);
+    // The keeper tells nobody, and every answer about a job comes after its records.
+    until("the end is recorded", || {
+        let standing = far.call(Call::Standing {
+            jobs: vec![id("job")],
+        });
+        assert!(standing.is_ok(), "{standing:?}");
+        let records = far.records("job");
+        records
+            .last()
+            .is_some_and(|last| last.contains("\"closed\""))
+    });
+    let records = far.records("job");
+    let inbox = world
+        .home()
+        .join("inbox")
+        .join(session_of(&far.home).as_str());
+    let link = inbox.join("job");
+    assert!(link.symlink_metadata().is_ok());
+    far.finish("job", records.len() as u64);
+    far.until_finished("job");
+    assert!(link.symlink_metadata().is_err());
+    assert!(!world.processes().is_empty(), "the keeper is suspended");
+    for pid in world.processes() {
+        kill(pid, CONTINUE);
+    }
+    world.until_nothing_runs();
+    assert!(link.symlink_metadata().is_err(), "it is not made again");
+}
+
+#[test]
+fn the_last_ack_is_confirmed_however_often_it_comes() {
+    let world = World::new();
+    let mut far = WireClient::greeted(&world);
+    far.launch("job", &["true"]);
+    let records = far.until_over("job").len() as u64;
+    for times in 1..=2 {
+        far.finish("job", records);
+        let finished = |told: &FromJournals| matches!(told, FromJournals::Finished { .. });
+        until("it is confirmed", || {
+            far.told().iter().filter(|told| finished(told)).count() == times
+        });
+    }
+    // A job that is not there is owed nothing.
+    far.finish("none", 7);
+    far.until_finished("none");
+    let removed = far.call(Call::Remove {
+        jobs: vec![id("job")],
+    });
+    assert_eq!(removed, Ok(Answer::Removed { left: Vec::new() }));
+    far.finish("job", records);
+    assert!(far.call(Call::Standing { jobs: Vec::new() }).is_ok());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod habits;
 mod handshake;
 mod http;
 mod options;
+mod places;
 mod resources;
 mod sessions;
 mod subscriptions;

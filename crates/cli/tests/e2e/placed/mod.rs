@@ -17,17 +17,17 @@ use std::fs;
 use std::path::PathBuf;
 
 /// A world with a place `far`, which is reached as long as a file is there. Other jobs run here.
-struct Far {
-    world: World,
+pub struct Far {
+    pub world: World,
 }
 
 impl Far {
-    fn new() -> Far {
+    pub fn new() -> Far {
         Far::with("")
     }
 
     /// The same with more settings of the place.
-    fn with(settings: &str) -> Far {
+    pub fn with(settings: &str) -> Far {
         let far = Far {
             world: World::new(),
         };
@@ -68,25 +68,25 @@ impl Far {
         names.any(|name| name.is_ok_and(|name| name.trim() == "client"))
     }
 
-    fn configure(&self, text: &str) {
+    pub fn configure(&self, text: &str) {
         let directory = self.world.path("config").join("outlive");
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("config.toml"), text).unwrap();
     }
 
     /// Cuts the link, and lets nobody through any more.
-    fn cut(&self) {
+    pub fn cut(&self) {
         fs::remove_file(self.world.path("up")).unwrap();
         self.world.kill_couriers();
     }
 
-    fn mend(&self) {
+    pub fn mend(&self) {
         fs::write(self.world.path("up"), "").unwrap();
     }
 
     /// Starts a job there. Returns when it runs.
     #[track_caller]
-    fn start(&self, id: &str, script: &str) {
+    pub fn start(&self, id: &str, script: &str) {
         self.world.ok(&[
             "run",
             "--place",

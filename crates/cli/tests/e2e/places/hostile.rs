@@ -234,10 +234,8 @@ fn a_place_that_poses_as_another_one_does_not_touch_the_jobs_there() {
     world.ok(&[&run[..], &["--", "sleep", "600"]].concat());
     let home = fs::read(honest.join(".local/state/outlive/home-id")).unwrap();
     let home = String::from_utf8(home).unwrap().trim().to_owned();
-    let mut journals = 0;
     tap.lie(move |direction, frame| {
         if direction == Direction::There && matches!(opening(frame), Some(Opening::Journals)) {
-            journals = frame.stream;
             let victim = || job("victim");
             let ended = r#"{"v":1,"seq":90,"at":{"wall_ms":1,"boot_ms":1},"event":{"ended":{"outcome":{"kind":"exited","code":0},"ended_by":"itself","duration_ms":1,"output_bytes":0,"dropped_bytes":0,"lingering":0,"usage":null}}}"#;
             let lies = [
@@ -252,7 +250,7 @@ fn a_place_that_poses_as_another_one_does_not_touch_the_jobs_there() {
                 },
                 FromJournals::Finished { job: victim() },
             ];
-            return Some(vec![Said::there(frame), Said::of_journals(journals, &lies)]);
+            return Some(vec![Said::there(frame), Said::of_journals(frame.stream, &lies)]);
         }
         let text = String::from_utf8_lossy(&frame.payload).into_owned();
         let at = text.find("\"home\":\"").filter(|_| text.starts_with("{\"hello\""))?;

@@ -1,6 +1,7 @@
 //! Jobs at a place: whatever breaks between here and there, a job is started once, its output and its end are exact,
 //! and its session is told once.
 
+mod acking;
 mod away;
 mod cutting;
 mod grounds;
