@@ -5,11 +5,14 @@
 //!  outlive-far [--digest SHA256] [--home DIR]
 //!                                  the far end; it refuses to run if it is not the program with this digest
 //!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
+//!  outlive-far --home DIR after JOB PID
+//!                                  waits for the jobs that this one starts after; what keepers run
 //! ```
 #![forbid(unsafe_code)]
 
-use outlive::Outlive;
 use outlive::places::bootstrap;
+use outlive::verbs::after::{self, MUST_NOT_START, Verdict};
+use outlive::{JobId, Outlive};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,8 +33,14 @@ fn main() -> ExitCode {
             [name].into_iter().chain(args.into_iter().skip(1)),
         ));
     }
-    match serve(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = match &args[..] {
+        [option, home, verb, job, keeper] if option == "--home" && verb == "after" => {
+            wait_for_others(home, job, keeper)
+        }
+        args => serve(args).map(|()| ExitCode::SUCCESS),
+    };
+    match done {
+        Ok(code) => code,
         Err(error) => {
             // Whoever started this shows it as the reason.
             let _ = writeln!(io::stderr(), "outlive-far: {error}");
@@ -56,6 +65,24 @@ fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
         input,
         output,
     )?)
+}
+
+fn wait_for_others(
+    home: &OsStr,
+    job: &OsStr,
+    keeper: &OsStr,
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let outlive = Outlive::open_at(home)?.as_own_keeper();
+    let job = JobId::parse(&job.to_string_lossy())?;
+    let keeper = keeper.to_string_lossy().parse()?;
+    Ok(match after::after(&outlive, &job, keeper)? {
+        Verdict::Start => ExitCode::SUCCESS,
+        Verdict::Never(reason) => {
+            // The keeper records this as the reason.
+            writeln!(io::stderr(), "{reason}")?;
+            ExitCode::from(MUST_NOT_START)
+        }
+    })
 }
 
 #[derive(Debug, Default)]

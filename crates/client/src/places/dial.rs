@@ -205,7 +205,8 @@ pub fn start(
     }
 }
 
-/// Makes sure that the replica has all that the job's journal has now, and gets what comes.
+/// Makes sure that the replica has all that the job's journal has now, and gets what comes. The record of a job that was
+/// not started says so then.
 pub fn follow(
     outlive: &Outlive,
     place: &Place,
@@ -218,7 +219,7 @@ pub fn follow(
         within_ms,
     });
     match reply? {
-        Reply::Started => Ok(()),
+        Reply::Started | Reply::NotStarted { .. } => Ok(()),
         other => Err(refused(place, other)),
     }
 }

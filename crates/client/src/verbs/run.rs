@@ -5,7 +5,7 @@ mod foreground;
 mod limits;
 mod placed;
 mod spec;
-mod turns;
+pub(crate) mod turns;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};

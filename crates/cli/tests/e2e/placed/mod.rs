@@ -1,6 +1,7 @@
 //! What the verbs here do for jobs of a place: their options, what they say of a place that is not reached, and what
 //! stays here. That each verb does at a place what it does here is checked by the conformance table.
 
+mod after;
 mod asking;
 mod bells;
 mod homeless;

@@ -26,7 +26,8 @@ use crate::places::dial::Reply;
 use crate::places::records::{Placed, PlacedStep, Start};
 use outlive_core::far::{self, Answer, Call, FarFailure, FarVariables, Launch, Launched};
 use outlive_core::place::LOCAL;
-use outlive_core::{BootTime, JobId, Label, Spec};
+use outlive_core::spec::{After, Needs};
+use outlive_core::{BootTime, JobId, Label, Spec, after};
 use std::io;
 use std::sync::Arc;
 
@@ -45,8 +46,9 @@ pub fn start(
         return reply(&Reply::Lost(Unreached::TimedOut));
     };
     let beginning = match Beginning::of(courier, job, variables) {
-        Ok(Some(beginning)) => beginning,
-        Ok(None) => return reply(&decided(courier, job, by)),
+        Ok(Begins::With(beginning)) => *beginning,
+        Ok(Begins::Never(reason)) => return reply(&not_started(courier, job, reason)),
+        Ok(Begins::Already) => return reply(&decided(courier, job, by)),
         // An earlier courier may have sent it.
         Err(error) if again => return reply(&unknown(&error)),
         Err(error) => return reply(&failed(&error)),
@@ -102,22 +104,31 @@ struct Beginning {
     launch: Launch,
 }
 
+/// Whether a start is to be sent.
+enum Begins {
+    With(Box<Beginning>),
+    /// It must not be started, for this reason.
+    Never(String),
+    /// That is decided already.
+    Already,
+}
+
 impl Beginning {
-    /// `None` if the start is decided already.
-    fn of(
-        courier: &Arc<Courier>,
-        job: &JobId,
-        variables: FarVariables,
-    ) -> io::Result<Option<Beginning>> {
+    fn of(courier: &Arc<Courier>, job: &JobId, variables: FarVariables) -> io::Result<Begins> {
         let placed = Placed::read(&courier.outlive.job_dir(job))?;
         let spec = courier.outlive.read_spec(job).map_err(io::Error::other)?;
         let (Start::Asked, Some(instance)) = (placed.start(), placed.instance()) else {
-            return Ok(None);
+            return Ok(Begins::Already);
         };
+        let after = match left_to_wait_for(courier, &spec) {
+            Ok(after) => after,
+            Err(reason) => return Ok(Begins::Never(reason)),
+        };
+        let spec = Spec { after, ..spec };
         // Before it is sent: the first records come before the answer. If they were passed over, a later one could be
         // taken before they are sent again, and they would count as old then.
         courier.replicas.follow(courier, job)?;
-        Ok(Some(Beginning {
+        Ok(Begins::With(Box::new(Beginning {
             job: job.clone(),
             home: instance.home.clone(),
             launch: Launch {
@@ -126,7 +137,7 @@ impl Beginning {
                 login: courier.place.settings.login,
                 epoch: 0,
             },
-        }))
+        })))
     }
 
     /// The start must go to the home that was greeted before the job was made.
@@ -218,6 +229,28 @@ impl Beginning {
             Err(error) => unknown(&error),
         }
     }
+}
+
+/// The jobs that this one starts after and whose end is not known here. The others may have been removed there since.
+/// The error is why the job must not start.
+fn left_to_wait_for(courier: &Courier, spec: &Spec) -> Result<Vec<After>, String> {
+    let mut left = Vec::new();
+    for after in &spec.after {
+        let journal = courier.outlive.job_dir(&after.job).read_journal();
+        let state = journal.map(|journal| journal.state).unwrap_or_default();
+        match (state.end(), after.needs) {
+            (None, _) => left.push(after.clone()),
+            (Some(end), Needs::Success) if !end.outcome.is_success() => {
+                let other = courier.outlive.read_spec(&after.job);
+                return Err(other.map_or_else(
+                    |_| after::refusal_unknown(&after.job),
+                    |other| after::refusal(&other, end),
+                ));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    Ok(left)
 }
 
 /// The spec as it is written there.

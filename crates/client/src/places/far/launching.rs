@@ -8,6 +8,7 @@ use super::Far;
 use super::epoch;
 use super::greeting::Greeted;
 use super::login;
+use super::standing::standing;
 use crate::environment;
 use crate::environment::inherited::JobVariables;
 use crate::error::Error;
@@ -15,8 +16,8 @@ use crate::home::outlive::Outlive;
 use crate::jobs::presence;
 use crate::launch::keeper_process::{self, StartResult};
 use crate::launch::{self, NameClaim};
-use crate::verbs::run;
-use outlive_core::far::{FarVariables, Launch, Launched};
+use crate::verbs::run::{self, turns};
+use outlive_core::far::{FarVariables, Launch, Launched, Standing};
 use outlive_core::layout;
 use outlive_core::os_text::OsText;
 use outlive_core::{JobId, Phase, Spec, spec};
@@ -43,12 +44,20 @@ pub fn launch(far: &Far, greeted: &Greeted, asked: Launch) -> Result<Launched, E
     if let Some(reason) = refusal(&asked, greeted) {
         return Ok(Launched::NotMade { reason });
     }
+    if let Some(reason) = wrong_after(&far.outlive, greeted, &asked.spec)? {
+        return Ok(Launched::NotMade { reason });
+    }
     let variables = match variables(far, asked.variables, asked.login) {
         Ok(variables) => variables,
         Err(error) => return Ok(not_made(&error)),
     };
     let spec = Spec {
         cwd: below(greeted, &asked.spec.cwd),
+        // Keepers here run this program.
+        waiter: match asked.spec.after.is_empty() {
+            true => Vec::new(),
+            false => turns::waiter(&far.outlive)?,
+        },
         ..asked.spec
     };
     for _ in 0..MAX_TRIES {
@@ -90,10 +99,11 @@ fn refusal(asked: &Launch, greeted: &Greeted) -> Option<String> {
     if spec.incarnation.is_none() || spec.session.as_ref() != Some(&greeted.session) {
         return Some("its spec is not one of a courier of this home".to_owned());
     }
-    if spec.adopted.is_some() || !spec.after.is_empty() || !spec.waiter.is_empty() {
-        return Some(
-            "a job of a place cannot be adopted, and starts after no other job".to_owned(),
-        );
+    if spec.adopted.is_some() {
+        return Some("a job of a place cannot be adopted".to_owned());
+    }
+    if !spec.waiter.is_empty() {
+        return Some("what waits for other jobs is of this place".to_owned());
     }
     if spec.argv.is_empty() {
         return Some(Error::NoCommand.to_string());
@@ -101,6 +111,17 @@ fn refusal(asked: &Launch, greeted: &Greeted) -> Option<String> {
     let checked = run::refuse_nul(spec).and_then(|()| run::refuse_patterns(spec));
     let wrong = checked.err().map(|error| error.to_string());
     wrong.or_else(|| wrong_variable(&asked.variables))
+}
+
+/// A job starts after others of the courier's home. One that is not there any more has ended.
+fn wrong_after(outlive: &Outlive, greeted: &Greeted, spec: &Spec) -> Result<Option<String>, Error> {
+    for after in &spec.after {
+        if standing(outlive, greeted, &after.job)? == Standing::OtherJob {
+            let id = &after.job;
+            return Ok(Some(format!("another job there has the id {id}")));
+        }
+    }
+    Ok(None)
 }
 
 fn wrong_variable(variables: &FarVariables) -> Option<String> {

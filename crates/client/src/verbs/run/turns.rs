@@ -5,7 +5,10 @@ use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::presence;
 use crate::jobs::twin::Alone;
+use crate::places::records::{Placed, Start};
+use crate::places::{Place, dial};
 use outlive_core::os_text::OsText;
+use outlive_core::place::LOCAL;
 use outlive_core::{JobId, Label, Spec};
 
 /// The command that waits for the jobs that a job starts after. The keeper adds the job's id and its own pid.
@@ -33,8 +36,24 @@ pub fn refuse_unknown(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
             }
             .into());
         }
+        if spec.place != LOCAL {
+            settle(outlive, &spec.place, id)?;
+        }
     }
     Ok(())
+}
+
+/// Makes sure that it is known whether a job of a place was started: what is not there has ended, for those who start
+/// after it.
+fn settle(outlive: &Outlive, place: &str, id: &JobId) -> Result<(), Error> {
+    let placed = Placed::read(&outlive.job_dir(id));
+    if !placed.is_ok_and(|placed| placed.start() == Start::Asked) {
+        return Ok(());
+    }
+    let Some(place) = Place::resolve(outlive, place)? else {
+        return Ok(());
+    };
+    dial::follow(outlive, &place, id, place.settings.reach)
 }
 
 /// Refuses a start if the session has as many running jobs as the configuration allows. Until the returned lock is
