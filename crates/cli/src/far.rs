@@ -4,12 +4,13 @@
 //! ```text
 //!  outlive-far [--digest SHA256] [--home DIR]
 //!                                  the far end; it refuses to run if it is not the program with this digest
+//!  outlive-far carry [REQUEST|-]   one call of a tunnel: carries out a request, and prints the answer as a line
 //!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
 //! ```
 #![forbid(unsafe_code)]
 
 use outlive::Outlive;
-use outlive::places::bootstrap;
+use outlive::places::{bootstrap, tunnel};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,7 +31,13 @@ fn main() -> ExitCode {
             [name].into_iter().chain(args.into_iter().skip(1)),
         ));
     }
-    match serve(&args) {
+    let done = match args.split_first() {
+        Some((first, rest)) if first == "carry" && rest.len() <= 1 => {
+            tunnel::carry(rest.first().map(OsString::as_os_str)).map_err(Into::into)
+        }
+        _ => serve(&args),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever started this shows it as the reason.
@@ -41,7 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
-    let asked = Asked::read(args).ok_or("usage: outlive-far [--digest SHA256] [--home DIR]")?;
+    let asked = Asked::read(args)
+        .ok_or("usage: outlive-far [--digest SHA256] [--home DIR]; outlive-far carry REQUEST")?;
     if let Some(digest) = &asked.digest {
         bootstrap::check_own_program(&digest.to_string_lossy())?;
     }

@@ -23,6 +23,7 @@
 //! | `courier` | the process that holds the wire of a place |
 //! | `transport` | the commands that reach a place |
 //! | `bootstrap` | getting our program there and starting it, over one connection |
+//! | `tunnel` | the same where only one command can be run at a time |
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod bootstrap;
@@ -34,7 +35,9 @@ pub mod far;
 pub mod records;
 pub mod settings;
 pub mod transport;
+pub mod tunnel;
 pub mod unreached;
 
-pub use settings::{Place, Settings};
+pub use outlive_core::place::Address;
+pub use settings::{Calls, Place, Secrets, Settings};
 pub use unreached::Unreached;

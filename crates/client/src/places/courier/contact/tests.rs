@@ -14,6 +14,7 @@ mod launching;
 
 fn greeting(instance: Instance, wire: u32) -> Greeting {
     Greeting {
+        shown: false,
         wire,
         instance,
         epoch: 1,
