@@ -1,8 +1,10 @@
 //! `outlive tunnel`: what couriers start to reach a place that can only run one command.
 
+mod swerex;
+
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::places::tunnel::{self, Execute, Template};
+use outlive::places::tunnel::{self, Execute, Lent, Template};
 use outlive::places::{Address, Place, Unreached};
 use outlive::{Error, PlaceError};
 use std::fs::File;
@@ -33,7 +35,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 fn carry(context: &Context, place: &Place) -> io::Result<Unreached> {
     let execute: Arc<dyn Execute> = match &place.address {
         Address::Text(words) => Arc::new(Template::new(words, &place.settings.calls)),
-        Address::Ssh(_) | Address::Command(_) | Address::Swerex(_) | Address::Caller(_) => {
+        Address::Caller(name) => match Lent::connect(&context.outlive, name) {
+            Ok(lent) => Arc::new(lent),
+            Err(why) => return Ok(why),
+        },
+        Address::Swerex(url) => {
+            match swerex::Server::new(url, place.settings.calls.token.as_ref()) {
+                Ok(server) => Arc::new(server),
+                Err(why) => return Ok(why),
+            }
+        }
+        Address::Ssh(_) | Address::Command(_) => {
             let why = format!("{} is not reached by single commands", place.name);
             return Ok(Unreached::Refused(why));
         }

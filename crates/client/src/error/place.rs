@@ -82,6 +82,12 @@ pub enum PlaceError {
     /// The place keeps its jobs in the home of whoever asks, so both would use the same directories.
     #[error("the home of the place is {}, which is also the home here; give the place another one", .0.display())]
     OwnHome(PathBuf),
+    /// Another process lends under this name.
+    #[error("{0:?} is lent by another process; end that, or choose another name")]
+    Lent(String),
+    /// A lender was told something that is no answer.
+    #[error("standard input has a line that is no result of a command: {0}")]
+    NotAnswer(String),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -89,6 +95,18 @@ pub enum PlaceError {
         what: &'static str,
         /// The place.
         place: String,
+    },
+    /// A variable would be in an argument there, which other processes can see.
+    #[error(
+        "the value of {name} would stand in an argument at {place}, where other processes can see it; nothing was sent"
+    )]
+    Shown {
+        /// The variable.
+        name: String,
+        /// The place.
+        place: String,
+        /// The command of the place may pass on its standard input.
+        can_pass_input: bool,
     },
     /// A job is to start after one of another place.
     #[error("{id} is a job of {place}, and a job can only start after jobs of its own place")]
@@ -122,6 +140,8 @@ impl PlaceError {
                 | PlaceError::Setting { .. }
                 | PlaceError::NoLogin(_)
                 | PlaceError::OnlyHere { .. }
+                | PlaceError::Shown { .. }
+                | PlaceError::NotAnswer(_)
                 | PlaceError::AfterOther { .. }
         )
     }
@@ -139,12 +159,15 @@ impl PlaceError {
         match self {
             PlaceError::Bad(_)
             | PlaceError::OnlyHere { .. }
+            | PlaceError::Shown { .. }
+            | PlaceError::NotAnswer(_)
             | PlaceError::AfterOther { .. }
             | PlaceError::Local
             | PlaceError::Setting { .. }
             | PlaceError::OwnHome(_)
             | PlaceError::NoLogin(_) => ErrorCode::BadInput,
             PlaceError::Configured(_)
+            | PlaceError::Lent(_)
             | PlaceError::NotEdited { .. }
             | PlaceError::HasJobs { .. } => ErrorCode::Refused,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,

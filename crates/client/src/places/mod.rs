@@ -24,6 +24,7 @@
 //! | `transport` | the commands that reach a place |
 //! | `bootstrap` | getting our program there and starting it, over one connection |
 //! | `tunnel` | the same where only one command can be run at a time |
+//! | `lend` | a sandbox that another program of this user has, and in which it executes for us |
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod bootstrap;
@@ -32,6 +33,7 @@ pub mod courier;
 pub mod dial;
 pub(crate) mod ear;
 pub mod far;
+pub mod lend;
 pub mod records;
 pub mod settings;
 pub mod transport;

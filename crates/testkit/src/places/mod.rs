@@ -5,15 +5,18 @@
 //! |---|---|
 //! | [`CmdSh`] | `cmd:`, a command that runs `sh` with another home |
 //! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
+//! | [`OneShot`] | `text:`, a script that runs one command and does to its text what services do |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
 mod cmd_sh;
 mod hosts;
+pub mod one_shot;
 mod ssh;
 pub mod sshd;
 
 pub use cmd_sh::CmdSh;
 pub use hosts::Hosts;
+pub use one_shot::OneShot;
 pub use ssh::Ssh;
 
 use crate::programs;

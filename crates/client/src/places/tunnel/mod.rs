@@ -19,9 +19,11 @@
 //! | `traffic` | which streams are open, and so what is worth a call |
 //! | `execute` | running one command line somewhere else: what a place must be able to do |
 //! | `template` | doing that with a command of the user's |
+//! | `lent` | asking another program to do it, which lends its sandbox |
 
 mod base64;
 pub mod execute;
+mod lent;
 mod marker;
 mod message;
 mod near;
@@ -30,6 +32,7 @@ mod there;
 mod traffic;
 
 pub use execute::{Execute, Execution, Failed, Nature, Private, Text};
+pub use lent::Lent;
 pub use near::run;
 pub use template::Template;
 pub use there::carry;

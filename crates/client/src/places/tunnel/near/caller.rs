@@ -119,12 +119,7 @@ impl Caller {
         answers(&text.output, &text.remark)
     }
 
-    fn run(
-        &self,
-        command: &str,
-        private: Option<&str>,
-        limit: Duration,
-    ) -> Result<Text, Trouble> {
+    fn run(&self, command: &str, private: Option<&str>, limit: Duration) -> Result<Text, Trouble> {
         let execution = Execution {
             command,
             private,
