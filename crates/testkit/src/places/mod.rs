@@ -7,6 +7,7 @@
 //! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
 //! | [`OneShot`] | `text:`, a script that runs one command and does to its text what services do |
 //! | [`Lent`] | `caller:`, the same script, which this process executes for a lender |
+//! | [`SweRex`] | `swerex:`, a real server of SWE-ReX, one for each test |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
 mod cmd_sh;
@@ -15,12 +16,14 @@ mod lent;
 pub mod one_shot;
 mod ssh;
 pub mod sshd;
+pub mod swe_rex;
 
 pub use cmd_sh::CmdSh;
 pub use hosts::Hosts;
 pub use lent::Lent;
 pub use one_shot::OneShot;
 pub use ssh::Ssh;
+pub use swe_rex::SweRex;
 
 use crate::programs;
 use std::fs;

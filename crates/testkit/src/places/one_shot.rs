@@ -81,6 +81,12 @@ pub fn calls_at(scratch: &Path) -> u64 {
     fs::metadata(state_of(scratch).join("calls")).map_or(0, |calls| calls.len())
 }
 
+/// Every command that was executed at the place with this directory.
+pub fn commands_at(scratch: &Path) -> String {
+    let bytes = fs::read(state_of(scratch).join("commands")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The words that run a command at the place with this directory, which they prepare.
 pub fn prepare(scratch: &Path, ways: &Ways) -> io::Result<Vec<String>> {
     let state = state_of(scratch);
@@ -98,7 +104,7 @@ fn state_of(scratch: &Path) -> PathBuf {
 
 fn write_setting(state: &Path, scratch: &Path, ways: &Ways) -> io::Result<()> {
     let (home, cache) = (scratch.display(), shared().display());
-    let text = format!("home='{home}'\ncache='{cache}'\nvariables=\n{}", ways.0);
+    let text = format!("home='{home}'\ncache='{cache}'\n{}", ways.0);
     crate::place::write_whole(&state.join("setting"), text.as_bytes())
 }
 

@@ -37,10 +37,10 @@ pub use near::run;
 pub use template::Template;
 pub use there::carry;
 
-/// For the fuzzer: what reads text and bytes of a place.
+/// What reads and writes calls, for the fuzzer and for tests that make calls themselves.
 #[doc(hidden)]
 pub mod decoders {
     pub use super::base64::{decode as decode_base64, encode as encode_base64};
     pub use super::marker::{find, line, room};
-    pub use super::message::{Answer, Request, decode, encode};
+    pub use super::message::{Answer, Begin, Request, TunnelId, decode, encode};
 }

@@ -10,17 +10,20 @@
 #   cut           prints at most so many characters: the beginning and the end, and between them how many were left out
 #   limit         ends the command after so many seconds
 #   slow          waits for so many seconds before it begins
+#   variables     more variables there, as NAME=VALUE
 #   seed, lose, twice, break
 #                 of 100 calls, so many lose their answer, are executed twice, or are not executed at all
-# Each call appends a byte to `STATE/calls`, whose length so is the number of the call.
+# Each call appends a byte to `STATE/calls`, whose length so is the number of the call, and its command to
+# `STATE/commands`.
 
 state=$1
 command=$2
-noise= merge= ascii= cut= limit= slow= seed=1 lose=0 twice=0 break=0
+noise= merge= ascii= cut= limit= slow= variables= seed=1 lose=0 twice=0 break=0
 . "$state/setting"
 
 printf . >>"$state/calls"
 call=$(wc -c <"$state/calls")
+printf '%s\n' "$command" >>"$state/commands"
 
 # Whether something happens to this call that happens to $2 of 100. $1 tells the kinds apart.
 happens() {

@@ -27,8 +27,9 @@ use std::time::Duration;
 /// So much of what the far end says is kept until it is fetched. Then the far end waits.
 const MAX_KEPT: usize = 256 * 1024;
 
-/// After the first words of the far end, a call waits so long for the rest of an answer.
-const REST: Duration = Duration::from_millis(50);
+/// After the first words of the far end, a call waits so long for the rest of an answer. A machine may be busy, and another
+/// call costs more than that.
+const REST: Duration = Duration::from_millis(250);
 
 /// After the first news, a call waits so long for what comes with it.
 const MORE_NEWS: Duration = Duration::from_millis(10);
@@ -104,6 +105,8 @@ impl Mailbox {
         });
         let mine = Arc::clone(&mailbox);
         spawn("collect", move || mine.collect(output))?;
+        let mine = Arc::clone(&mailbox);
+        spawn("silence", move || mine.end_when_silent())?;
         let file = |end: OwnedFd| File::from(end);
         Ok((mailbox, file(far_input.into()), file(far_output.into())))
     }
@@ -112,11 +115,7 @@ impl Mailbox {
     pub fn accept(self: &Arc<Mailbox>, listener: Listener) -> io::Result<()> {
         let mine = Arc::clone(self);
         spawn("accept", move || {
-            while mine.is_wanted() {
-                let on = [(listener.as_fd(), Interest::Readable)];
-                if poll::wait(&on, mine.left()).is_err() {
-                    break;
-                }
+            while poll::wait(&[(listener.as_fd(), Interest::Readable)], None).is_ok() {
                 while let Ok(Some(call)) = listener.accept() {
                     let called = Arc::clone(&mine);
                     // It counts before anybody looks whether all are silent.
@@ -126,7 +125,6 @@ impl Mailbox {
                     }
                 }
             }
-            mine.end();
         })
     }
 
@@ -143,25 +141,23 @@ impl Mailbox {
         }
     }
 
-    /// How long until everybody has been silent for too long. Not limited while a call waits.
-    fn left(&self) -> Option<Duration> {
-        let state = self.lock();
-        let until = state.quiet_since + state.stay;
-        // While a call waits, look now and then.
-        let looks_again = (state.calls > 0).then_some(state.stay);
-        Some(looks_again.unwrap_or_else(|| until.since(clock::boot())))
-    }
-
-    fn is_wanted(&self) -> bool {
-        let state = self.lock();
-        state.calls > 0 || clock::boot() < state.quiet_since + state.stay
-    }
-
-    /// Ends the wire: the far end reads the end of its input. Nobody comes for its last words.
-    fn end(&self) {
+    /// Ends the wire when no call has come for too long: the far end reads the end of its input. Nobody comes for its last
+    /// words.
+    fn end_when_silent(&self) {
         let mut state = self.lock();
-        state.input = None;
-        state.over_was_told = true;
+        loop {
+            let until = state.quiet_since + state.stay;
+            if state.calls > 0 {
+                let waited = self.changed.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+            } else if clock::boot() < until {
+                state = self.wait(state, until);
+            } else {
+                state.input = None;
+                state.over_was_told = true;
+                return;
+            }
+        }
     }
 
     fn leave_call(&self) {

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::home::outlive::{Outlive, make_private};
 use crate::places::{Unreached, bootstrap};
 use mailbox::Mailbox;
+use outlive_core::layout;
 use outlive_core::os_text::OsText;
 use outlive_sys::child::{self, Forked};
 use outlive_sys::control::{Listener, Read, Stream};
@@ -37,6 +38,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The socket in the directory of a tunnel.
 const SOCKET: &str = "mailbox";
+
+/// A file in the directory of a tunnel that is over.
+const OVER: &str = "over";
 
 /// How long the call that begins a tunnel may take until its mailbox can be reached.
 const BEGINNING: Duration = Duration::from_secs(10);
@@ -179,6 +183,7 @@ fn begin(outlive: &Outlive, request: &Request, directory: &Path) -> Result<Optio
         }
         Forked::Child => {
             let served = hold(outlive.clone(), request, listener);
+            let _ = layout::make(&directory.join(OVER));
             let _ = fs::remove_file(directory.join(SOCKET));
             remove_old(&tunnels);
             exit(i32::from(served.is_err()));
@@ -209,7 +214,8 @@ fn connect(directory: &Path, within: Duration) -> Result<Option<Stream>, Error> 
     loop {
         let stream = Stream::connect(directory, SOCKET, PATIENCE);
         let stream = stream.map_err(Error::io("cannot connect to the mailbox in", directory))?;
-        if stream.is_some() || Instant::now() >= until {
+        let is_over = || directory.join(OVER).exists();
+        if stream.is_some() || Instant::now() >= until || is_over() {
             return Ok(stream);
         }
         thread::sleep(PAUSE);
@@ -260,7 +266,7 @@ fn remove_old(tunnels: &Path) {
             .and_then(|at| SystemTime::now().duration_since(at).ok());
         let has_left = !entry.path().join(SOCKET).exists();
         if has_left && age.is_some_and(|age| age > KEPT) {
-            let _ = fs::remove_dir(entry.path());
+            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
