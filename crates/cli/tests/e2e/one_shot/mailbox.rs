@@ -3,7 +3,7 @@
 
 use outlive::places::Unreached;
 use outlive::places::bootstrap::Program;
-use outlive::places::tunnel::decoders::{
+use outlive::places::tunnel::fuzzing::{
     Answer, Begin, Request, TunnelId, decode, encode, encode_base64, find,
 };
 use outlive_core::event;

@@ -39,7 +39,7 @@ pub use there::carry;
 
 /// What reads and writes calls, for the fuzzer and for tests that make calls themselves.
 #[doc(hidden)]
-pub mod decoders {
+pub mod fuzzing {
     pub use super::base64::{decode as decode_base64, encode as encode_base64};
     pub use super::marker::{find, line, room};
     pub use super::message::{Answer, Begin, Request, TunnelId, decode, encode};
