@@ -19,6 +19,7 @@ pub mod shell;
 pub mod spec;
 pub mod streams;
 pub mod told;
+pub mod tunnel;
 pub mod units;
 pub mod view;
 pub mod watch;
@@ -31,7 +32,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 20] = [
+pub const TARGETS: [(&str, Check); 21] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),
@@ -47,6 +48,7 @@ pub const TARGETS: [(&str, Check); 20] = [
     ("spec", spec::check),
     ("streams", streams::check),
     ("told", told::check),
+    ("tunnel", tunnel::check),
     ("units", units::check),
     ("view", view::check),
     ("watch", watch::check),

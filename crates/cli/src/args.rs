@@ -7,7 +7,7 @@
 use crate::commands::{
     self, adopt, after, attach, completions, courier, detach, doctor, doorbell, hook, inbox, label,
     list, log, man, mcp, place, post, prune, resize, run, send, session, setup, show, signal, stop,
-    wait, watch,
+    tunnel, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -76,6 +76,8 @@ pub enum Command {
     After(after::Args),
     #[command(hide = true)]
     Courier(courier::Args),
+    #[command(hide = true)]
+    Tunnel(tunnel::Args),
     Mcp(mcp::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -148,6 +150,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Doorbell(args) => commands::doorbell::run(context, args),
         Command::After(args) => commands::after::run(context, &args),
         Command::Courier(args) => commands::courier::run(context, &args),
+        Command::Tunnel(args) => commands::tunnel::run(context, &args),
         Command::Mcp(args) => commands::mcp::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),

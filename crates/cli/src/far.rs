@@ -4,13 +4,14 @@
 //! ```text
 //!  outlive-far [--digest SHA256] [--home DIR]
 //!                                  the far end; it refuses to run if it is not the program with this digest
+//!  outlive-far carry [REQUEST|-]   one call of a tunnel: carries out a request, and prints the answer as a line
 //!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
 //!  outlive-far --home DIR after JOB PID
 //!                                  waits for the jobs that this one starts after; what keepers run
 //! ```
 #![forbid(unsafe_code)]
 
-use outlive::places::bootstrap;
+use outlive::places::{bootstrap, tunnel};
 use outlive::verbs::after::{self, MUST_NOT_START, Verdict};
 use outlive::{JobId, Outlive};
 use std::env;
@@ -37,6 +38,10 @@ fn main() -> ExitCode {
         [option, home, verb, job, keeper] if option == "--home" && verb == "after" => {
             wait_for_others(home, job, keeper)
         }
+        [verb, request @ ..] if verb == "carry" && request.len() <= 1 => {
+            let carried = tunnel::carry(request.first().map(OsString::as_os_str));
+            carried.map(|()| ExitCode::SUCCESS).map_err(Into::into)
+        }
         args => serve(args).map(|()| ExitCode::SUCCESS),
     };
     match done {
@@ -50,7 +55,8 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
-    let asked = Asked::read(args).ok_or("usage: outlive-far [--digest SHA256] [--home DIR]")?;
+    let asked = Asked::read(args)
+        .ok_or("usage: outlive-far [--digest SHA256] [--home DIR]; outlive-far carry REQUEST")?;
     if let Some(digest) = &asked.digest {
         bootstrap::check_own_program(&digest.to_string_lossy())?;
     }

@@ -71,6 +71,11 @@ pub fn hint(error: &Error) -> Option<String> {
 fn place(error: &PlaceError) -> Option<String> {
     Some(match error {
         PlaceError::OnlyHere { .. } => "add --place local".to_owned(),
+        PlaceError::Shown {
+            place,
+            can_pass_input,
+            ..
+        } => shown(place, *can_pass_input),
         PlaceError::NoSuch(name) => {
             format!(
                 "`outlive place add {name} ADDRESS` makes it, and `outlive place list` shows all"
@@ -84,6 +89,19 @@ fn place(error: &PlaceError) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What makes values of variables travel to a place that can only run one command.
+fn shown(place: &str, can_pass_input: bool) -> String {
+    let table = match place.contains(':') {
+        true => format!("give {place} a name with `outlive place add`, and in its table set"),
+        false => format!("in [place.{place}] set"),
+    };
+    let input = match can_pass_input {
+        true => "secrets = \"stdin\" if its command passes on standard input (docker exec -i), or ",
+        false => "",
+    };
+    format!("{table} {input}secrets = \"argv\" if nobody else is there")
 }
 
 fn not_adoptable(why: &NotAdoptable) -> Option<String> {

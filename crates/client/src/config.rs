@@ -9,13 +9,14 @@
 //! | `config/section.rs` | one table of the file: taking keys from it, and knowing their lines |
 //! | `config/bells.rs` | `[[doorbell]]` |
 //! | `config/jobs.rs` | `[defaults]` and `[environment]`: what a job gets that its request does not say |
-//! | `config/places.rs` | `[place.NAME]`: other machines that jobs run on |
+//! | `config/places.rs`, `config/calls.rs` | `[place.NAME]`: other machines that jobs run on |
 //! | `config/retention.rs` | `[retention]`: when ended jobs are removed by themselves |
 //! | `config/error.rs` | what can be wrong with it |
 //!
 //! What it does not do: it reads no secret, only where one is (`doorbell/secret.rs` does).
 
 mod bells;
+mod calls;
 mod error;
 mod jobs;
 pub(crate) mod places;

@@ -18,6 +18,10 @@ pub const PLACE: &str = "OUTLIVE_PLACE";
 pub const KEEPER: &str = "OUTLIVE_KEEPER";
 /// The program that is sent to places, if it is not installed beside this one.
 pub const FAR: &str = "OUTLIVE_FAR";
+/// One request to a far end, where the environment of a command is the only thing that others there cannot see.
+pub const REQUEST: &str = "OUTLIVE_REQUEST";
+/// The token for `swerex:` places without a configuration.
+pub const SWEREX_TOKEN: &str = "OUTLIVE_SWEREX_TOKEN";
 /// Set in a job: its id.
 pub const JOB: &str = "OUTLIVE_JOB";
 /// Set in a job and in its keepers: the job's directory. It tells which processes belong to which job,

@@ -149,6 +149,23 @@ pub fn reach_courier(hook: CourierHook) {
     }
 }
 
+/// A step of the mailbox of a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub enum TunnelHook {
+    /// A call has come, and nothing is done about it.
+    Asked,
+    /// What the far end has said is kept.
+    Collected,
+    /// A call is answered.
+    Answered,
+}
+
+pub fn reach_tunnel(hook: TunnelHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("tunnel", &format!("{hook:?}"));
+    }
+}
+
 pub fn reach_poster(hook: PosterHook) {
     if cfg!(debug_assertions) {
         hook::reach("poster", &format!("{hook:?}"));

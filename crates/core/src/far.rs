@@ -174,6 +174,9 @@ pub struct Greeting {
     pub clock: FarClock,
     /// What is less than it would be here, one sentence each.
     pub notes: Vec<String>,
+    /// Other processes there can see what the courier sends, because it comes in arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shown: bool,
 }
 
 /// Which machine and which home answers at a place.

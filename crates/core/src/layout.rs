@@ -129,6 +129,11 @@ impl Home {
         self.root.join("near").join(home.as_str()).join(place)
     }
 
+    /// At a place: the tunnels that lead here, one directory each. See `places::tunnel` in the client.
+    pub fn tunnels(&self) -> PathBuf {
+        self.root.join("tunnels")
+    }
+
     pub fn session(&self, session: &Label) -> PathBuf {
         self.sessions().join(session.file_name())
     }

@@ -4,6 +4,9 @@
 //!  local                      here
 //!  ssh:[user@]host[:port]     a host, as `ssh` and its configuration know it
 //!  cmd:TEMPLATE               any command that runs `sh` there, with its standard input and output
+//!  text:TEMPLATE              any command that is given a command line, runs it there and prints what it printed
+//!  swerex:URL                 a server of SWE-ReX
+//!  caller:NAME                a sandbox that a program here lends under this name
 //!  NAME                       a place of the configuration, `[place.NAME]`
 //! ```
 //! Everything here is pure: nobody is contacted.
@@ -25,6 +28,12 @@ pub enum Address {
     Ssh(SshHost),
     /// The words of a command that runs `sh` at the place.
     Command(String),
+    /// The words of a command that runs one command line at the place and prints what that printed.
+    Text(String),
+    /// The address of a server of SWE-ReX.
+    Swerex(String),
+    /// What a program of this user lends under this name: it executes command lines for us.
+    Caller(Label),
 }
 
 /// A host as `ssh` knows it.
@@ -55,13 +64,19 @@ pub enum BadPlace {
     #[error("a place cannot contain control characters")]
     ControlCharacter,
     #[error(
-        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], cmd:COMMAND, and names of your configuration"
+        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], cmd:COMMAND, text:COMMAND, swerex:URL, caller:NAME, and names of your configuration"
     )]
     UnknownKind(String),
     #[error("{0:?} is no host for ssh: {1}")]
     BadHost(String, &'static str),
     #[error("cmd: needs a command that runs `sh`")]
     NoCommand,
+    #[error("text: needs a command that is given a command line and prints what it printed")]
+    NoTextCommand,
+    #[error("{0:?} is no server of SWE-ReX: {1}")]
+    BadServer(String, &'static str),
+    #[error("{0:?} cannot be the name of what a caller lends: {1}")]
+    BadCaller(String, String),
     #[error("{0:?} cannot be the name of a place: {1}")]
     BadName(String, String),
 }
@@ -94,6 +109,14 @@ impl fmt::Display for PlaceName {
 }
 
 impl Address {
+    /// Whether the place can only run one command and return its text.
+    pub fn is_one_shot(&self) -> bool {
+        match self {
+            Address::Ssh(_) | Address::Command(_) => false,
+            Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => true,
+        }
+    }
+
     pub fn parse(text: &str) -> Result<Address, BadPlace> {
         if text.len() > MAX_ADDRESS {
             return Err(BadPlace::TooLong);
@@ -105,9 +128,38 @@ impl Address {
             Some(("ssh", host)) => SshHost::parse(host).map(Address::Ssh),
             Some(("cmd", command)) if command.trim().is_empty() => Err(BadPlace::NoCommand),
             Some(("cmd", command)) => Ok(Address::Command(command.to_owned())),
+            Some(("text", command)) if command.trim().is_empty() => Err(BadPlace::NoTextCommand),
+            Some(("text", command)) => Ok(Address::Text(command.to_owned())),
+            Some(("swerex", url)) => server(url).map(Address::Swerex),
+            Some(("caller", name)) => Label::parse(name)
+                .map(Address::Caller)
+                .map_err(|error| BadPlace::BadCaller(name.to_owned(), error.to_string())),
             _ => Err(BadPlace::UnknownKind(text.to_owned())),
         }
     }
+}
+
+/// The address of a server, without a slash at its end.
+fn server(url: &str) -> Result<String, BadPlace> {
+    let bad = |why| Err(BadPlace::BadServer(url.to_owned(), why));
+    let schemes = ["http://", "https://"];
+    let Some(rest) = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
+        return bad("its address begins with http:// or https://");
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.is_empty() {
+        return bad("it has no host");
+    }
+    // Addresses are shown, and are arguments of programs.
+    if host.contains('@') {
+        return bad(
+            "a password does not belong into an address; name a token in the configuration",
+        );
+    }
+    if rest.contains(|letter: char| letter.is_whitespace() || "?#".contains(letter)) {
+        return bad("it contains a space, a question mark or a hash");
+    }
+    Ok(url.trim_end_matches('/').to_owned())
 }
 
 impl fmt::Display for Address {
@@ -115,6 +167,9 @@ impl fmt::Display for Address {
         match self {
             Address::Ssh(host) => write!(out, "ssh:{host}"),
             Address::Command(command) => write!(out, "cmd:{command}"),
+            Address::Text(command) => write!(out, "text:{command}"),
+            Address::Swerex(url) => write!(out, "swerex:{url}"),
+            Address::Caller(name) => write!(out, "caller:{name}"),
         }
     }
 }
@@ -213,6 +268,10 @@ mod tests {
             "ssh:[::1]:22",
             "ssh:me@[fe80::1]",
             "cmd:nsenter -t 1 -m sh",
+            "text:docker exec web sh -c {}",
+            "swerex:http://127.0.0.1:8000",
+            "swerex:https://box.example/rex",
+            "caller:hermes",
         ] {
             let place = PlaceName::parse(text).unwrap();
             assert_eq!(place.to_string(), text);
@@ -238,6 +297,15 @@ mod tests {
             "cmd:  ",
             "docker:x",
             "ssh:ho\nst",
+            "text:",
+            "text: ",
+            "swerex:",
+            "swerex:localhost:8000",
+            "swerex:http://",
+            "swerex:http://token@host",
+            "swerex:http://host/?token=x",
+            "caller:",
+            "caller:a/b",
         ] {
             assert!(PlaceName::parse(text).is_err(), "{text:?}");
         }

@@ -15,6 +15,9 @@
 //! | `end` | empty or JSON | the stream is over for both sides; JSON says why |
 //! | `ping`, `pong` | empty | a sign of life; the stream is 0 |
 //!
+//! A wire that is carried by single calls is a **tunnel**. To its near end the courier also sends `open` and `shut` on
+//! stream 0: whether somebody here waits for news now. They go no further.
+//!
 //! Everything here is pure. A frame that cannot be parsed ends the wire: what follows it cannot be trusted.
 
 use std::fmt;

@@ -55,14 +55,14 @@ pub enum NotRung {
     #[error("{}, which SSL_CERT_FILE names, contains no certificate", .0.display())]
     NoCertificates(PathBuf),
     #[error(
-        "the variable {0}, which holds its secret, is not set; set it where jobs are started, or use secret_file"
+        "the variable {0}, which holds its secret, is not set; set it where jobs are started, or name a file in the configuration"
     )]
     NoVariable(String),
-    #[error("other users can read its secret_file {}; make it your own, and run `chmod 600` on it", .0.display())]
+    #[error("other users can read {}, which holds its secret; make it your own, and run `chmod 600` on it", .0.display())]
     ExposedSecret(PathBuf),
     #[error("its secret is empty")]
     EmptySecret,
-    #[error("cannot read its secret_file {}: {source}", .path.display())]
+    #[error("cannot read {}, which holds its secret: {source}", .path.display())]
     SecretFile { path: PathBuf, source: io::Error },
     #[error("{program} was not found; install it ({hint}), or use another kind of doorbell")]
     NoProgram {

@@ -39,3 +39,6 @@ mod webhook_tests;
 pub use error::{Error, NotRung};
 pub use event::{MAX_EVENT, in_full};
 pub use ring::{become_command, ring, sample};
+/// For programs that speak to a web server themselves.
+pub use secret::read as read_secret;
+pub use trust::roots;

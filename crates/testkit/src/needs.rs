@@ -3,7 +3,7 @@
 //! If it is missing, the test prints NOT RUN and the reason. If everything must run (`CI=true`), the test fails
 //! instead.
 
-use crate::places::sshd;
+use crate::places::{sshd, swe_rex};
 use outlive_sys::process::own;
 use std::process::{Command, Stdio};
 
@@ -18,6 +18,8 @@ pub enum Need {
     Ext4Tools,
     /// A client and a server of SSH.
     Ssh,
+    /// A server of SWE-ReX.
+    SweRex,
     /// Root rights, `ip` and SSH: to make hosts with a network of their own.
     Hosts,
 }
@@ -30,6 +32,7 @@ impl Need {
             Need::Python => answers("python3"),
             Need::Ext4Tools => answers("mkfs.ext4"),
             Need::Ssh => answers("ssh") && sshd::program().is_some(),
+            Need::SweRex => swe_rex::python().is_some(),
             Need::Hosts => Need::Root.is_met() && Need::Ssh.is_met() && answers("ip"),
         }
     }
@@ -40,6 +43,9 @@ impl Need {
             Need::Strace => "it needs strace (Debian package strace)",
             Need::Python => "it needs python3 (Debian package python3)",
             Need::Ext4Tools => "it needs mkfs.ext4 (Debian package e2fsprogs)",
+            Need::SweRex => {
+                "it needs a server of SWE-ReX (`cargo xtask test --install` installs it)"
+            }
             Need::Hosts => "it needs root, ssh, sshd and ip (Debian package iproute2)",
             Need::Ssh => {
                 "it needs ssh and sshd (Debian packages openssh-client and openssh-server)"

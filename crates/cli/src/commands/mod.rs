@@ -27,6 +27,7 @@ pub mod setup;
 pub mod show;
 pub mod signal;
 pub mod stop;
+pub mod tunnel;
 pub mod wait;
 pub mod watch;
 

@@ -1,5 +1,7 @@
 //! `outlive place`
 
+mod lend;
+
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
@@ -56,6 +58,7 @@ enum Verb {
         #[arg(long)]
         forget: bool,
     },
+    Lend(lend::Args),
     /// Remove programs of other versions of Outlive at a place, if no job needs them
     Clean {
         /// The place
@@ -108,6 +111,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Verb::Check { places } => return check(context, &places),
         Verb::Connect { place } => connect(context, &place)?,
         Verb::Remove { place, forget } => remove(context, &place, forget)?,
+        Verb::Lend(asked) => return lend::run(context, &asked),
         Verb::Clean { place } => clean(context, &place)?,
     }
     Ok(Exit::Success)

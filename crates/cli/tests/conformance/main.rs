@@ -6,7 +6,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use outlive_testkit::conformance::{Case, cases};
 use outlive_testkit::needs::{Need, are_met};
 use outlive_testkit::place::{Local, Place};
-use outlive_testkit::places::{CmdSh, Ssh};
+use outlive_testkit::places::one_shot::Ways;
+use outlive_testkit::places::{CmdSh, Lent, OneShot, Ssh};
 use outlive_testkit::world::World;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -21,11 +22,14 @@ fn main() -> ExitCode {
 }
 
 /// Every place, and what this machine needs for it.
-fn places() -> [(Arc<dyn Place>, &'static [Need]); 3] {
+fn places() -> [(Arc<dyn Place>, &'static [Need]); 6] {
     [
         (Arc::new(Local), &[]),
         (Arc::new(CmdSh::default()), &[]),
         (Arc::new(Ssh::default()), &[Need::Ssh]),
+        (Arc::new(OneShot::plain()), &[]),
+        (Arc::new(Lent::with(Ways::default(), &["--input"])), &[]),
+        (Arc::new(OneShot::with("rough text", Ways::rough())), &[]),
     ]
 }
 

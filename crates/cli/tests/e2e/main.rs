@@ -41,6 +41,7 @@ mod listing;
 mod locks;
 mod mcp;
 mod naming;
+mod one_shot;
 mod pair;
 mod placed;
 mod places;

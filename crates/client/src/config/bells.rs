@@ -184,17 +184,27 @@ fn webhook(section: &mut Section<'_>, timeout: Duration) -> Result<Webhook, BadC
     let url = section.needed_text("url", "url = \"https://host/path\"", |text| {
         Url::parse(text).ok_or(ValueError::NotUrl)
     })?;
-    let variable = section.text("secret_env", variable)?;
-    let file = section.text("secret_file", |text| match PathBuf::from(text) {
-        _ if variable.is_some() => Err(ValueError::TwoSecrets),
+    let secret = secret(section, "secret_env", "secret_file")?;
+    Ok(Webhook {
+        url,
+        secret,
+        timeout,
+    })
+}
+
+/// Where a secret is, by one of these two keys.
+pub(super) fn secret(
+    section: &mut Section<'_>,
+    by_variable: &'static str,
+    by_file: &'static str,
+) -> Result<Option<Secret>, BadConfig> {
+    let variable = section.text(by_variable, variable)?;
+    let file = section.text(by_file, |text| match PathBuf::from(text) {
+        _ if variable.is_some() => Err(ValueError::TwoSecrets(by_variable)),
         path if path.is_absolute() => Ok(Secret::File(path)),
         path => Err(ValueError::NotAbsolute(path)),
     })?;
-    Ok(Webhook {
-        url,
-        secret: variable.or(file),
-        timeout,
-    })
+    Ok(variable.or(file))
 }
 
 fn variable(text: &str) -> Result<Secret, ValueError> {

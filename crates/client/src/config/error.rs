@@ -143,8 +143,8 @@ pub enum ValueError {
     #[error("{} is not an absolute path; begin with /", .0.display())]
     NotAbsolute(PathBuf),
     /// The secret is given twice, directly and by a variable.
-    #[error("secret_env is set as well; keep one of the two")]
-    TwoSecrets,
+    #[error("{0} is set as well; keep one of the two")]
+    TwoSecrets(&'static str),
     /// The command is empty or contains a NUL byte.
     #[error("the command is empty or contains a NUL byte; write the command that `sh -c` runs")]
     NoCommand,
@@ -155,7 +155,9 @@ pub enum ValueError {
     #[error("\"local\" is this machine; choose another name")]
     LocalPlace,
     /// The text is not the address of a place.
-    #[error("{0:?} is not an address; write \"ssh:HOST\" or \"cmd:COMMAND\"")]
+    #[error(
+        "{0:?} is not an address; write \"ssh:HOST\", \"text:COMMAND\" or another one of docs/places.md"
+    )]
     NotAddress(String),
     /// The words of a command cannot be told apart.
     #[error("a quote is not closed")]
@@ -168,6 +170,22 @@ pub enum ValueError {
         "places are not reached through others yet; for ssh, name the host to go through with ProxyJump in ~/.ssh/config"
     )]
     NotThrough,
+    /// The place has a connection, so nothing is done by single calls.
+    #[error(
+        "only places that can run one command at a time (text:, swerex:, caller:) have this; remove it"
+    )]
+    NoCalls,
+    /// Only a place of another kind has this.
+    #[error("only {0} places have this; remove it")]
+    OtherKind(&'static str),
+    /// The size is too small or too large.
+    #[error("must be from {least} to {most}")]
+    NotWithin {
+        /// The smallest size.
+        least: &'static str,
+        /// The largest size.
+        most: &'static str,
+    },
     /// The text cannot be a directory at a place.
     #[error("{0:?} is not a directory that is meant there; begin with / or ~/")]
     NotFarDirectory(PathBuf),

@@ -1,5 +1,6 @@
 //! `[place.NAME]`: places that have a name, and how jobs run there.
 
+use super::calls;
 use super::error::{BadConfig, ValueError};
 use super::section::Section;
 use crate::places::{Place, Settings};
@@ -30,6 +31,7 @@ fn place(name: &str, section: &mut Section<'_>) -> Result<Place, BadConfig> {
         settings.env = variables.pairs(check_variable)?;
     }
     section.positive_duration("reach", &mut settings.reach)?;
+    settings.calls = calls::read(section, &address)?;
     Ok(Place {
         name: name.to_owned(),
         address,
@@ -49,7 +51,9 @@ pub fn check_name(name: &str) -> Result<(), ValueError> {
 /// The address of a place with a name.
 pub fn address(text: &str) -> Result<Address, ValueError> {
     match PlaceName::parse(text) {
-        Ok(PlaceName::At(Address::Command(words))) if shlex::split(&words).is_none() => {
+        Ok(PlaceName::At(Address::Command(words) | Address::Text(words)))
+            if shlex::split(&words).is_none() =>
+        {
             Err(ValueError::OpenQuote)
         }
         Ok(PlaceName::At(address)) => Ok(address),

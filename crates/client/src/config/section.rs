@@ -234,6 +234,43 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Whether a key is there that was not read yet.
+    pub fn has(&self, key: &str) -> bool {
+        self.left.contains_key(key)
+    }
+
+    /// Refuses a key that other sections of this kind have.
+    pub fn refuse(
+        &mut self,
+        key: &'static str,
+        why: impl FnOnce() -> ValueError,
+    ) -> Result<(), BadConfig> {
+        self.value(key, |_| Err::<(), _>(why())).map(drop)
+    }
+
+    /// Like [`size`](Section::size), within limits that are also given as text.
+    pub fn limited_size(
+        &mut self,
+        key: &'static str,
+        size: &mut u64,
+        (least, most): (u64, u64),
+        (least_text, most_text): (&'static str, &'static str),
+    ) -> Result<(), BadConfig> {
+        let at = self.place(key);
+        self.size(key, size)?;
+        match (least..=most).contains(size) {
+            true => Ok(()),
+            false => Err(self.wrong_at(
+                at,
+                key,
+                ValueError::NotWithin {
+                    least: least_text,
+                    most: most_text,
+                },
+            )),
+        }
+    }
+
     /// Parses each text of a list with `read`. One text is a list of one.
     pub fn texts<T>(
         &mut self,

@@ -85,6 +85,12 @@ pub enum PlaceError {
     /// The far end has greeted a courier, and its home has been removed since.
     #[error("the home of the jobs there, {}, was removed", .0.display())]
     HomeGone(PathBuf),
+    /// Another process lends under this name.
+    #[error("{0:?} is lent by another process; end that, or choose another name")]
+    Lent(String),
+    /// A lender was told something that is no answer.
+    #[error("standard input has a line that is no result of a command: {0}")]
+    NotAnswer(String),
     /// Something that only works on this machine.
     #[error("{what} does not work at a place ({place})")]
     OnlyHere {
@@ -92,6 +98,18 @@ pub enum PlaceError {
         what: &'static str,
         /// The place.
         place: String,
+    },
+    /// A variable would be in an argument there, which other processes can see.
+    #[error(
+        "the value of {name} would stand in an argument at {place}, where other processes can see it; nothing was sent"
+    )]
+    Shown {
+        /// The variable.
+        name: String,
+        /// The place.
+        place: String,
+        /// The command of the place may pass on its standard input.
+        can_pass_input: bool,
     },
     /// A job is to start after one of another place.
     #[error("{id} is a job of {place}, and a job can only start after jobs of its own place")]
@@ -125,6 +143,8 @@ impl PlaceError {
                 | PlaceError::Setting { .. }
                 | PlaceError::NoLogin(_)
                 | PlaceError::OnlyHere { .. }
+                | PlaceError::Shown { .. }
+                | PlaceError::NotAnswer(_)
                 | PlaceError::AfterOther { .. }
         )
     }
@@ -142,12 +162,15 @@ impl PlaceError {
         match self {
             PlaceError::Bad(_)
             | PlaceError::OnlyHere { .. }
+            | PlaceError::Shown { .. }
+            | PlaceError::NotAnswer(_)
             | PlaceError::AfterOther { .. }
             | PlaceError::Local
             | PlaceError::Setting { .. }
             | PlaceError::OwnHome(_)
             | PlaceError::NoLogin(_) => ErrorCode::BadInput,
             PlaceError::Configured(_)
+            | PlaceError::Lent(_)
             | PlaceError::NotEdited { .. }
             | PlaceError::HasJobs { .. } => ErrorCode::Refused,
             PlaceError::NoSuch(_) => ErrorCode::NoSuchPlace,

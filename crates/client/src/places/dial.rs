@@ -246,6 +246,11 @@ pub fn leave(outlive: &Outlive, place: &Place) -> Result<(), Error> {
     Exchange::new(outlive, place, connect::PATIENCE).leave()
 }
 
+/// Lets the courier of a place try at once to reach it, if there is a courier. Nobody waits for that.
+pub fn wake(outlive: &Outlive, place: &Place) {
+    connect::wake(outlive, place);
+}
+
 /// What is known of a place without asking it.
 pub fn known(outlive: &Outlive, place: &Place) -> Option<Known> {
     records::read_known(outlive, place)

@@ -23,6 +23,8 @@
 //! | `courier` | the process that holds the wire of a place |
 //! | `transport` | the commands that reach a place |
 //! | `bootstrap` | getting our program there and starting it, over one connection |
+//! | `tunnel` | the same where only one command can be run at a time |
+//! | `lend` | a sandbox that another program of this user has, and in which it executes for us |
 //! | `far` | the other side: serves calls and streams at the place |
 
 pub mod bootstrap;
@@ -31,10 +33,13 @@ pub mod courier;
 pub mod dial;
 pub(crate) mod ear;
 pub mod far;
+pub mod lend;
 pub mod records;
 pub mod settings;
 pub mod transport;
+pub mod tunnel;
 pub mod unreached;
 
-pub use settings::{Place, Settings};
+pub use outlive_core::place::Address;
+pub use settings::{Calls, Place, Secrets, Settings};
 pub use unreached::Unreached;

@@ -1,5 +1,6 @@
 //! A place: its address, and what the configuration says about it.
 
+use crate::config::Secret;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use outlive_core::place::{Address, PlaceName};
@@ -30,6 +31,33 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// How long a verb tries to reach it.
     pub reach: Duration,
+    /// Of a place that can only run one command.
+    pub calls: Calls,
+}
+
+/// How calls are made at a place that can only run one command and return its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// The longest text of an answer. The place may cut a longer one.
+    pub answer: usize,
+    /// How long a call waits there for news, at most. If one command keeps the place from others, this is how often it is
+    /// asked.
+    pub patience: Option<Duration>,
+    /// News is waited for while somebody listens. If not, it comes with the next verb.
+    pub listen: bool,
+    /// How values of variables may travel. Without it they do not, if others there could see them.
+    pub secrets: Option<Secrets>,
+    /// What the service wants to know before it does anything.
+    pub token: Option<Secret>,
+}
+
+/// How values of variables travel to a place that can only run one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    /// In arguments, which other processes there can see.
+    Argv,
+    /// On the standard input of the command, which `text:` passes on.
+    Stdin,
 }
 
 /// How long a verb tries to reach a place, if nothing else is configured.
@@ -44,9 +72,42 @@ impl Default for Settings {
             login: false,
             env: Vec::new(),
             reach: REACH,
+            calls: Calls::default(),
         }
     }
 }
+
+impl Default for Calls {
+    fn default() -> Calls {
+        Calls {
+            answer: ANSWER,
+            patience: None,
+            listen: true,
+            secrets: None,
+            token: None,
+        }
+    }
+}
+
+impl Calls {
+    /// How long a call waits at the place, or how often a place is asked that does one thing at a time.
+    pub fn patience_of(&self, is_serial: bool) -> Duration {
+        let usual = match is_serial {
+            true => SERIAL_PATIENCE,
+            false => PATIENCE,
+        };
+        self.patience.unwrap_or(usual)
+    }
+}
+
+/// The longest answer, if nothing else is configured. Harnesses cut what a model is shown at 16 KiB or 30,000 letters.
+pub const ANSWER: usize = 16 * 1024;
+
+/// The patience of a call, if nothing else is configured. Services end commands after 30 s or more.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same where one command keeps the place from all others.
+pub const SERIAL_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Place {
     /// The place that a text names; `None` for this machine.

@@ -5,16 +5,25 @@
 //! |---|---|
 //! | [`CmdSh`] | `cmd:`, a command that runs `sh` with another home |
 //! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
+//! | [`OneShot`] | `text:`, a script that runs one command and does to its text what services do |
+//! | [`Lent`] | `caller:`, the same script, which this process executes for a lender |
+//! | [`SweRex`] | `swerex:`, a real server of SWE-ReX, one for each test |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
 mod cmd_sh;
 mod hosts;
+mod lent;
+pub mod one_shot;
 mod ssh;
 pub mod sshd;
+pub mod swe_rex;
 
 pub use cmd_sh::CmdSh;
 pub use hosts::Hosts;
+pub use lent::Lent;
+pub use one_shot::OneShot;
 pub use ssh::Ssh;
+pub use swe_rex::SweRex;
 
 use crate::programs;
 use std::fs;

@@ -5,6 +5,9 @@
 #   digest, size  of the program; its name is far-<digest>
 #   home          the directory for the jobs here, or nothing
 #   far_dir       one more directory to try for the program, or nothing
+#   request       of a place that can only run one command and return its text: the request that the program is to carry
+#                 out; else nothing
+#   pieces        with `request`: in so many pieces the program was sent; 0 if that is not known
 #
 # What we say, each on a line of its own. Everything else on the output is the noise of login scripts.
 #   have DIR                    the program is there
@@ -14,10 +17,13 @@
 # After `have` and `placed`, the program has replaced this shell. After `need`, nothing more may be sent until
 # `placed` is said, because `head` reads ahead.
 #
+# With `request`, nothing is read, and each line ends with ` ;`, because the text may be cut.
+#   need SYSTEM MACHINE FORM LETTERS PIECES DIR    that many pieces are there: send the rest, as base64 or octal
+#
 # Nothing here may change what the program inherits: no umask, no directory, no exported variable, no ignored signal.
 
 say() {
-	printf '\n%s-%s %s\n' "$mark" "$token" "$*"
+	printf '\n%s-%s %s\n' "$mark" "$token" "$*${request:+ ;}"
 }
 
 # Whether $1 is a directory of this user that nobody else can write to. If it is a link, that must be this user's too:
@@ -67,25 +73,57 @@ takes_programs() {
 # Asks for the program and puts it into the directory $1, where it appears under its name when it is complete. Sets
 # `why` if that failed; what was sent is then used up.
 take() {
-	say need "$system" "$machine" "$form"
-	read -r length packed || exit 1
-	case $packed in
-	gzip) unpack='gzip -dc' ;;
-	*) unpack=cat ;;
-	esac
-	head -c "$length" | (umask 077 && $unpack >"$part"; cat >/dev/null)
+	if [ -n "$request" ]; then
+		assemble "$1"
+	else
+		say need "$system" "$machine" "$form"
+		read -r length packed || exit 1
+		unpack_with "$packed"
+		head -c "$length" | (umask 077 && $unpack >"$part"; cat >/dev/null)
+	fi
 	if [ $(wc -c <"$part") = "$size" ] && chmod 700 "$part" && mv -f "$part" "$1/$name"; then
 		return 0
 	fi
 	why='did not take the whole program (is the disk full?)'
 	rm -f "$part"
-	return 1
+	# Another command has put it together meanwhile.
+	is_in "$1"
+}
+
+unpack_with() {
+	case $1 in
+	gzip) unpack='gzip -dc' ;;
+	*) unpack=cat ;;
+	esac
+}
+
+# Puts the pieces together that other commands have left in the directory $1. If some are missing, says which is the first,
+# and ends.
+assemble() {
+	pile=$1/$name.$form
+	piece=0
+	while [ -f "$pile/$piece" ]; do piece=$((piece + 1)); done
+	if [ "$pieces" = 0 ] || [ "$piece" -lt "$pieces" ]; then
+		letters=octal
+		[ "$(printf aGk= | base64 -d 2>/dev/null)" = hi ] && letters=base64
+		say need "$system" "$machine" "$form" "$letters" "$piece" "$1"
+		trap - 0 1 2 13 15
+		exit 0
+	fi
+	unpack_with "$form"
+	piece=0
+	while [ "$piece" -lt "$pieces" ]; do
+		cat "$pile/$piece" || break
+		piece=$((piece + 1))
+	done | (umask 077 && $unpack >"$part"; cat >/dev/null)
+	rm -rf "$pile"
 }
 
 # Becomes the program in the directory $2; $1 is what to say.
 become() {
 	trap - 0 1 2 13 15
 	say "$1" "$2"
+	[ -z "$request" ] || exec "$2/$name" carry "$request"
 	if [ -n "$home" ]; then
 		exec "$2/$name" --digest "$digest" --home "$home"
 	fi

@@ -35,7 +35,7 @@ use talk::Talk;
 const SCRIPT: &str = include_str!("far.sh");
 
 /// Each line of the script there begins with this and a random token.
-const MARK: &str = "outlive-far";
+pub(super) const MARK: &str = "outlive-far";
 
 /// Why the far end does not run.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ pub fn run(
 }
 
 impl Form {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Form::Gzip => "gzip",
             Form::Plain => "plain",
@@ -141,7 +141,7 @@ fn parse(line: &str) -> Option<Said<'_>> {
     }
 }
 
-fn nowhere(place: &Place, tried: &str) -> Unreached {
+pub(super) fn nowhere(place: &Place, tried: &str) -> Unreached {
     let tried = outlive_core::quote::line(tried);
     let fix = match &place.settings.far_dir {
         None => "name another one with `far_dir` in the configuration of the place",
@@ -164,6 +164,7 @@ fn script(place: &Place, program: &Program, token: &str) -> Vec<u8> {
         ("size", program.size.to_string().into_bytes()),
         ("home", path(&settings.home)),
         ("far_dir", path(&settings.far_dir)),
+        ("request", Vec::new()),
     ] {
         line.extend_from_slice(name.as_bytes());
         line.push(b'=');
@@ -171,12 +172,16 @@ fn script(place: &Place, program: &Program, token: &str) -> Vec<u8> {
         line.push(b';');
     }
     line.extend_from_slice(b"eval ");
-    // Comments are for those who read it here.
-    let is_code = |line: &&str| !line.is_empty() && !line.trim_start().starts_with('#');
-    let code: Vec<&str> = SCRIPT.lines().filter(is_code).collect();
-    push_quoted(&mut line, code.join("\n").as_bytes());
+    push_quoted(&mut line, code().as_bytes());
     line.push(b'\n');
     line
+}
+
+/// The script as it is sent: comments are for those who read it here.
+pub(super) fn code() -> String {
+    let is_code = |line: &&str| !line.is_empty() && !line.trim_start().starts_with('#');
+    let code: Vec<&str> = SCRIPT.lines().filter(is_code).collect();
+    code.join("\n")
 }
 
 fn as_bytes(path: &Path) -> &[u8] {

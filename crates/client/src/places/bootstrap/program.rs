@@ -79,8 +79,13 @@ impl Program {
         })
     }
 
+    /// Its name at a place.
+    pub(crate) fn name(&self) -> String {
+        format!("{FAR}{}", self.digest)
+    }
+
     /// Whether it can run on this system and machine.
-    pub(super) fn check_machine(&self, system: &str, machine: &str) -> Result<(), Unreached> {
+    pub(crate) fn check_machine(&self, system: &str, machine: &str) -> Result<(), Unreached> {
         if system == "Linux" && architecture(machine) == self.machine {
             return Ok(());
         }
@@ -94,7 +99,7 @@ impl Program {
     }
 
     /// Its bytes, as they are sent.
-    pub(super) fn packed(&self, form: Form) -> Result<Vec<u8>, Unreached> {
+    pub(crate) fn packed(&self, form: Form) -> Result<Vec<u8>, Unreached> {
         let bytes = fs::read(&self.path).map_err(|error| cannot_read(&self.path, &error))?;
         if bytes.len() as u64 != self.size || hex(&Sha256::digest(&bytes)) != self.digest {
             let path = self.path.display();

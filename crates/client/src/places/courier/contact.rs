@@ -35,7 +35,7 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
         Err(why) => return why,
     };
     let mut was_reached = false;
-    let served = begin(&ends.input).and_then(|wire| {
+    let served = begin(&ends.input, ends.carrier.is_tunnel()).and_then(|wire| {
         let served = serve(courier, &wire, &ends.output, by);
         was_reached = wire.greeting().is_some();
         served
@@ -71,9 +71,13 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
     why
 }
 
-fn begin(input: &File) -> Result<Arc<Wire>, Fault> {
+fn begin(input: &File, is_tunnel: bool) -> Result<Arc<Wire>, Fault> {
     let begin = || -> io::Result<Arc<Wire>> {
-        let wire = Arc::new(Wire::new()?);
+        let wire = match is_tunnel {
+            true => Wire::of_tunnel(),
+            false => Wire::new(),
+        };
+        let wire = Arc::new(wire?);
         let (mine, input) = (Arc::clone(&wire), input.try_clone()?);
         thread("wire", move || mine.write_to(input))?;
         Ok(wire)

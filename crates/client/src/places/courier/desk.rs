@@ -79,6 +79,13 @@ impl Drop for Client {
 }
 
 impl Desk {
+    /// Lets the wire know whether somebody listens.
+    fn attend(&self) {
+        if let Some(wire) = &self.wire {
+            wire.attend(self.is_listened());
+        }
+    }
+
     /// Whether the place is to be tried again and again.
     fn is_listened(&self) -> bool {
         !self.listeners.is_empty() || self.patient > 0 || self.bells > 0
@@ -219,6 +226,7 @@ impl Courier {
     pub fn reached(&self, wire: &Arc<Wire>) {
         let mut desk = self.desk();
         desk.wire = Some(Arc::clone(wire));
+        desk.attend();
         desk.retries.reached(clock::boot());
         desk.silence = None;
         let at = clock::wall();
@@ -357,6 +365,7 @@ impl Courier {
             desk.retries = Retries::new(clock::boot());
         }
         desk.listeners.insert(number, Arc::clone(client));
+        desk.attend();
         let tidings = match (&desk.wire, &desk.silence) {
             (None, Some(silence)) => Some(Tidings::Unreached(silence.clone())),
             (None, None) => None,
@@ -370,7 +379,10 @@ impl Courier {
     }
 
     pub fn unlisten(&self, number: u64) {
-        self.desk().listeners.remove(&number);
+        let mut desk = self.desk();
+        desk.listeners.remove(&number);
+        desk.attend();
+        drop(desk);
         self.changed.notify_all();
     }
 
@@ -397,7 +409,10 @@ impl Courier {
 
     /// How many jobs have doorbells that ring here.
     pub fn keep_for_bells(&self, jobs: usize) {
-        self.desk().bells = jobs;
+        let mut desk = self.desk();
+        desk.bells = jobs;
+        desk.attend();
+        drop(desk);
         self.changed.notify_all();
     }
 }

@@ -57,6 +57,8 @@ pub struct Wire {
     journals: OnceLock<Arc<JournalStream>>,
     /// Wakes the thread that reads, because the wire is to be given up.
     bell: (File, File),
+    /// It is carried by calls, and each ping would be one. Whoever makes the calls ends it when they fail.
+    is_tunnel: bool,
 }
 
 struct Table {
@@ -80,6 +82,15 @@ impl Wire {
             greeting: OnceLock::new(),
             journals: OnceLock::new(),
             bell: capture::new_pipe()?,
+            is_tunnel: false,
+        })
+    }
+
+    /// A wire that is carried by calls.
+    pub fn of_tunnel() -> io::Result<Wire> {
+        Ok(Wire {
+            is_tunnel: true,
+            ..Wire::new()?
         })
     }
 
@@ -195,7 +206,18 @@ impl Wire {
     /// Nothing was heard for so long that the far end has left. The thread that reads finds that out late if the machine
     /// was suspended.
     pub fn is_stale(&self) -> bool {
-        clock::boot() > self.heard() + SILENCE
+        !self.is_tunnel && clock::boot() > self.heard() + SILENCE
+    }
+
+    /// Says whether somebody waits for news, to whom that makes a difference.
+    pub fn attend(&self, is_listened: bool) {
+        if self.is_tunnel {
+            let kind = match is_listened {
+                true => Kind::Open,
+                false => Kind::Shut,
+            };
+            self.put(0, kind, []);
+        }
     }
 
     fn take(&self, frame: Frame) -> Result<(), Fault> {
@@ -305,9 +327,13 @@ impl<'a> Reading<'a> {
             true => heard + SILENCE,
             false => heard + QUIET,
         };
-        let next = by.map_or(next, |by| by.min(next));
+        let next = match self.wire.is_tunnel {
+            true => by,
+            false => Some(by.map_or(next, |by| by.min(next))),
+        };
         let cannot = |error: io::Error| Fault::Broken(Unreached::Refused(error.to_string()));
-        let ready = poll::wait(&on, Some(next.since(clock::boot()))).map_err(cannot)?;
+        let left = next.map(|next| next.since(clock::boot()));
+        let ready = poll::wait(&on, left).map_err(cannot)?;
         if ready[1] {
             return Err(Fault::Broken(self.wire.why_cut()));
         }
@@ -335,13 +361,16 @@ impl<'a> Reading<'a> {
         }
         // A far end that only speaks must hear of us, too.
         let said = BootTime::from_ms(self.wire.said.load(Ordering::Relaxed));
-        if clock::boot() >= said + QUIET {
+        if !self.wire.is_tunnel && clock::boot() >= said + QUIET {
             self.wire.put(0, Kind::Ping, []);
         }
         Ok(())
     }
 
     fn be_silent(&mut self) -> Result<(), Fault> {
+        if self.wire.is_tunnel {
+            return Ok(());
+        }
         let (now, heard) = (clock::boot(), self.wire.heard());
         if now >= heard + SILENCE {
             return Err(Fault::Broken(Unreached::TimedOut));

@@ -250,6 +250,22 @@ impl<'a> Exchange<'a> {
     }
 }
 
+/// Tells a running courier that somebody wants its place now.
+pub fn wake(outlive: &Outlive, place: &Place) {
+    /// The attempt goes on after this.
+    const WITHIN_MS: u64 = 100;
+    const CONNECTING: Duration = Duration::from_secs(1);
+    let directory = records::directory(outlive, place);
+    if let Ok(Some(courier)) = Stream::connect(&directory, SOCKET, CONNECTING)
+        && let Ok(mut line) = serde_json::to_vec(&Request::Greet {
+            within_ms: WITHIN_MS,
+        })
+    {
+        line.push(b'\n');
+        let _ = courier.write(&line);
+    }
+}
+
 /// What a pipe has until it ends or has said that a courier listens. `None` if that takes too long.
 fn read_all(pipe: &mut PipeReader, until: BootTime) -> Option<Vec<u8>> {
     use std::io::Read as _;

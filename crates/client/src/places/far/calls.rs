@@ -155,7 +155,7 @@ impl Far {
 
     fn answer(&self, call: Call) -> Result<Answer, FarFailure> {
         if let Call::Hello(hello) = &call {
-            let (greeted, greeting) = greeting::greet(&self.outlive, hello)?;
+            let (greeted, greeting) = greeting::greet(&self.outlive, hello, self.manner)?;
             let _ = self.greeted.set(greeted);
             return Ok(Answer::Hello(Box::new(greeting)));
         }

@@ -1,7 +1,6 @@
 //! The first call of a wire: who we are, and what the courier needs to know of this machine.
 
-use super::epoch;
-use super::failure;
+use super::{Manner, epoch, failure};
 use crate::clock;
 use crate::environment;
 use crate::error::{Error, PlaceError};
@@ -31,7 +30,11 @@ pub struct Greeted {
 }
 
 /// Checks a hello, and raises the epoch.
-pub fn greet(outlive: &Outlive, hello: &Hello) -> Result<(Greeted, Greeting), FarFailure> {
+pub fn greet(
+    outlive: &Outlive,
+    hello: &Hello,
+    manner: Manner,
+) -> Result<(Greeted, Greeting), FarFailure> {
     refuse_strangers(hello)?;
     let greeted = Greeted {
         home: identity::home_id(outlive).map_err(|error| failure(&error))?,
@@ -40,7 +43,8 @@ pub fn greet(outlive: &Outlive, hello: &Hello) -> Result<(Greeted, Greeting), Fa
         login_directory: login_directory(),
     };
     let greeting = answer(outlive, hello, &greeted).map_err(|error| failure(&error))?;
-    Ok((greeted, greeting))
+    let shown = manner == Manner::Tunnel { shown: true };
+    Ok((greeted, Greeting { shown, ..greeting }))
 }
 
 fn refuse_strangers(hello: &Hello) -> Result<(), FarFailure> {
@@ -100,6 +104,7 @@ fn answer(outlive: &Outlive, hello: &Hello, greeted: &Greeted) -> Result<Greetin
             boot_ms: clock::boot(),
         },
         notes: notes(),
+        shown: false,
     })
 }
 

@@ -68,6 +68,40 @@ const RECORDING: Duration = Duration::from_secs(5);
 
 /// Serves one courier. Returns when the wire is over.
 pub fn serve(outlive: Outlive, input: File, output: File) -> Result<(), Error> {
+    serve_in(outlive, input, output, Manner::Stream)
+}
+
+/// The same at the end of a tunnel, which decides how long a courier may be silent.
+pub(super) fn serve_tunnel(
+    outlive: Outlive,
+    input: File,
+    output: File,
+    shown: bool,
+) -> Result<(), Error> {
+    serve_in(outlive, input, output, Manner::Tunnel { shown })
+}
+
+/// What carries the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    Stream,
+    Tunnel {
+        /// Other processes here can see what the courier sends.
+        shown: bool,
+    },
+}
+
+impl Manner {
+    /// How long a courier may say nothing.
+    fn silence(self) -> Option<Duration> {
+        match self {
+            Manner::Stream => Some(SILENCE),
+            Manner::Tunnel { .. } => None,
+        }
+    }
+}
+
+fn serve_in(outlive: Outlive, input: File, output: File, manner: Manner) -> Result<(), Error> {
     let failed = || Error::io("cannot serve on", "standard output");
     // The transport's terminal or session may end at any moment; the end of the input tells.
     own::block_signals(&[HANG_UP]).map_err(failed())?;
@@ -80,6 +114,7 @@ pub fn serve(outlive: Outlive, input: File, output: File) -> Result<(), Error> {
         .map_err(failed())?;
     let far = Arc::new(Far {
         outlive: outlive.showing_secrets(),
+        manner,
         wire,
         hello_came: AtomicBool::new(false),
         greeted: OnceLock::new(),
@@ -101,6 +136,7 @@ const HANG_UP: i32 = 1;
 /// A far end.
 struct Far {
     outlive: Outlive,
+    manner: Manner,
     wire: Arc<Wire>,
     hello_came: AtomicBool,
     greeted: OnceLock<Greeted>,
@@ -124,13 +160,14 @@ impl Far {
                 (input.as_fd(), Interest::Readable),
                 (output.as_fd(), Interest::HangUp),
             ];
-            let limit = (heard + SILENCE).since(clock::boot());
-            let ready = poll::wait(&on, Some(limit))?;
+            let until = self.manner.silence().map(|silence| heard + silence);
+            let limit = until.map(|until| until.since(clock::boot()));
+            let ready = poll::wait(&on, limit)?;
             if ready[1] || self.wire.outbox.is_closed() {
                 return Ok(());
             }
             if !ready[0] {
-                match clock::boot() >= heard + SILENCE {
+                match until.is_some_and(|until| clock::boot() >= until) {
                     true => return Ok(()),
                     false => continue,
                 }

@@ -30,11 +30,12 @@ const OPTIONS: [&str; 8] = [
 /// this name alone, because the path of a socket must be short.
 pub const MASTER: &str = "ssh";
 
-/// The command for an address. `directory` is that of the place here.
-pub fn of(address: &Address, directory: &Path) -> Result<Command, Unreached> {
+/// The command for an address. `directory` is that of the place here. `None` for a place that can only run one command.
+pub fn of(address: &Address, directory: &Path) -> Result<Option<Command>, Unreached> {
     match address {
-        Address::Ssh(host) => ssh(host, directory),
-        Address::Command(template) => template_of(template),
+        Address::Ssh(host) => ssh(host, directory).map(Some),
+        Address::Command(template) => template_of(template).map(Some),
+        Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => Ok(None),
     }
 }
 
@@ -77,11 +78,15 @@ pub fn ssh_options(command: &mut Command, host: &SshHost) {
 fn template_of(template: &str) -> Result<Command, Unreached> {
     let refused = |why: &str| Unreached::Refused(format!("cmd:{template}: {why}"));
     let words = shlex::split(template).ok_or_else(|| refused("a quote is not closed"))?;
-    let (name, arguments) = words
-        .split_first()
-        .ok_or_else(|| refused("there is no command"))?;
-    let mut command = Command::new(program(name, "name it by its path")?);
-    command.args(arguments);
+    template_command(&words)
+}
+
+/// A command of the user's that reaches a place, as its words.
+pub fn template_command(words: &[impl AsRef<str>]) -> Result<Command, Unreached> {
+    let refused = || Unreached::Refused("there is no command".to_owned());
+    let (name, arguments) = words.split_first().ok_or_else(refused)?;
+    let mut command = Command::new(program(name.as_ref(), "name it by its path")?);
+    command.args(arguments.iter().map(AsRef::as_ref));
     // What runs there may inherit it, as with `cmd:sh`.
     let names = env::vars_os().map(|(name, _)| name);
     for name in names.filter(|name| !TOOL_VARIABLES.iter().any(|known| matches(known, name))) {
@@ -146,7 +151,7 @@ mod tests {
 
     fn words(address: &str) -> Vec<String> {
         let address = Address::parse(address).unwrap();
-        let command = of(&address, Path::new("/nowhere")).unwrap();
+        let command = of(&address, Path::new("/nowhere")).unwrap().unwrap();
         let words = command.get_args();
         words
             .map(|word| word.to_str().unwrap().to_owned())

@@ -16,11 +16,12 @@ mod command;
 mod last_words;
 mod reason;
 
-pub use command::{MASTER, ssh_options};
+pub use command::{MASTER, ssh_options, template_command};
 pub use last_words::LastWords;
 
 use super::bootstrap::{self, Program};
 use super::{Place, Unreached};
+use crate::doorbell::own_program;
 use crate::home::outlive::Outlive;
 use outlive_core::BootTime;
 use outlive_core::place::Address;
@@ -29,7 +30,7 @@ use outlive_sys::spawn;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The two ends of a wire, and the transport that carries it.
@@ -69,6 +70,10 @@ pub fn open_with(
     program: &Program,
 ) -> Result<WireEnds, Unreached> {
     let mut ends = start(outlive, place)?;
+    // The near end of a tunnel does all that by itself.
+    if ends.carrier.is_tunnel() {
+        return Ok(ends);
+    }
     match bootstrap::run(&mut ends.input, &mut ends.output, place, program, by) {
         Ok(()) => Ok(ends),
         Err(bootstrap::Failure::Unreached(why)) => {
@@ -85,7 +90,10 @@ pub fn open_with(
 /// Starts the transport. It may not have reached anything yet.
 fn start(outlive: &Outlive, place: &Place) -> Result<WireEnds, Unreached> {
     let directory = outlive.home().root().join("places").join(place.key());
-    let mut command = command::of(&place.address, &directory)?;
+    let mut command = match command::of(&place.address, &directory)? {
+        Some(command) => command,
+        None => tunnel(outlive, place)?,
+    };
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -110,6 +118,16 @@ fn start(outlive: &Outlive, place: &Place) -> Result<WireEnds, Unreached> {
     })
 }
 
+/// The near end of a tunnel: this program itself.
+fn tunnel(outlive: &Outlive, place: &Place) -> Result<Command, Unreached> {
+    let program = own_program(outlive);
+    let program = program.map_err(|error| Unreached::NoCourier(error.to_string()))?;
+    let mut command = Command::new(program);
+    command.arg("--home").arg(outlive.home().root());
+    command.args(["tunnel", "--", &place.name]);
+    Ok(command)
+}
+
 /// How long a transport may take to end after its input and output were closed.
 const LEAVING: Duration = Duration::from_secs(1);
 
@@ -123,6 +141,11 @@ pub fn end(mut carrier: Carrier, ends: (File, File)) {
 }
 
 impl Carrier {
+    /// Whether the wire is carried by single calls. Then nobody pings, because a sign of life would be a call.
+    pub fn is_tunnel(&self) -> bool {
+        self.address.is_one_shot()
+    }
+
     /// Why a transport ended by itself, in words for people. `noise` is what it wrote last on its output, if nothing of
     /// it was ours. Both ends of the wire must be closed.
     pub fn why_ended(mut self, noise: &str) -> Unreached {

@@ -41,6 +41,14 @@ pub fn of(address: &Address, status: Option<ExitStatus>, words: &str, noise: &st
     match address {
         Address::Ssh(host) => of_ssh(host, status, words, said),
         Address::Command(_) => plain("the command", status, said),
+        // Our own program says it in our own words.
+        Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => {
+            let why = words
+                .lines()
+                .rev()
+                .find_map(|line| serde_json::from_str(line).ok());
+            why.unwrap_or_else(|| plain("the tunnel", status, said))
+        }
     }
 }
 

@@ -14,9 +14,9 @@ use crate::inbox::answering::Reservation;
 use crate::jobs::hold::Hold;
 use crate::jobs::presence;
 use crate::launch;
-use crate::places::Place;
 use crate::places::dial::{self, StartAnswer};
 use crate::places::records::Placing;
+use crate::places::{Address, Place, Secrets};
 use outlive_api::event::EventKind;
 use outlive_api::failure::ErrorCode;
 use outlive_core::Spec;
@@ -115,11 +115,21 @@ pub fn only_here(what: &'static str, place: String) -> Error {
 }
 
 impl There {
-    /// The variables that travel: only those that somebody named.
-    pub fn variables(&self, asked: Vec<(OsString, OsString)>) -> JobVariables {
+    /// The variables that travel: only those that somebody named. Any of them may be a secret.
+    pub fn variables(&self, asked: Vec<(OsString, OsString)>) -> Result<JobVariables, Error> {
         let configured = self.place.settings.env.iter();
         let configured = configured.map(|(name, value)| (name.into(), value.into()));
-        JobVariables::at_place(configured.chain(asked).collect())
+        let named: Vec<(OsString, OsString)> = configured.chain(asked).collect();
+        let may_be_shown = self.place.settings.calls.secrets == Some(Secrets::Argv);
+        match named.first() {
+            Some((name, _)) if self.greeting.shown && !may_be_shown => Err(PlaceError::Shown {
+                name: name.to_string_lossy().into_owned(),
+                place: self.place.name.clone(),
+                can_pass_input: matches!(self.place.address, Address::Text(_)),
+            }
+            .into()),
+            _ => Ok(JobVariables::at_place(named)),
+        }
     }
 
     /// The directory of the job there.

@@ -189,7 +189,7 @@ fn variables(
     } = match there {
         None => inherited::inherited(&asked.environment, config, set),
         Some(there) => Inherited {
-            variables: there.variables(set),
+            variables: there.variables(set)?,
             withheld: Vec::new(),
         },
     };

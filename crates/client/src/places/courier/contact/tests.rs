@@ -14,6 +14,7 @@ mod launching;
 
 fn greeting(instance: Instance, wire: u32) -> Greeting {
     Greeting {
+        shown: false,
         wire,
         instance,
         epoch: 1,
@@ -61,7 +62,7 @@ fn served(courier: &Arc<Courier>, greeting: Greeting, then: Vec<Frame>) -> Fault
             let _ = back.write_all(&frame.encode());
         }
     });
-    let wire = begin(&input).unwrap();
+    let wire = begin(&input, false).unwrap();
     let by = clock::boot() + Duration::from_secs(10);
     let fault = serve(courier, &wire, &output, by).unwrap_err();
     drop((input, output));
