@@ -39,6 +39,7 @@ mod watching;
 use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::{Caller, Outlive};
+use crate::hooks;
 use acks::Acks;
 use greeting::Greeted;
 use journals::Journals;
@@ -118,19 +119,20 @@ impl Far {
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 64 * 1024];
         let mut heard = clock::boot();
+        let silence = hooks::unhurried(SILENCE);
         let mut opened = 0;
         loop {
             let on = [
                 (input.as_fd(), Interest::Readable),
                 (output.as_fd(), Interest::HangUp),
             ];
-            let limit = (heard + SILENCE).since(clock::boot());
+            let limit = (heard + silence).since(clock::boot());
             let ready = poll::wait(&on, Some(limit))?;
             if ready[1] || self.wire.outbox.is_closed() {
                 return Ok(());
             }
             if !ready[0] {
-                match clock::boot() >= heard + SILENCE {
+                match clock::boot() >= heard + silence {
                     true => return Ok(()),
                     false => continue,
                 }
