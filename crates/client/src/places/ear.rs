@@ -8,6 +8,7 @@ use super::records::Silence;
 use super::settings::Place;
 use crate::clock;
 use crate::home::outlive::Outlive;
+use crate::hooks;
 use outlive_core::{BootTime, JobId};
 use outlive_sys::control::{Read, Stream};
 use std::collections::BTreeMap;
@@ -15,7 +16,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// How long a place may be silent before a person is told who waits for it.
-pub const SAY_AFTER: Duration = Duration::from_secs(10);
+fn say_after() -> Duration {
+    hooks::unhurried(Duration::from_secs(10))
+}
 
 /// When to start a courier again that could not be started.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
@@ -161,7 +164,7 @@ impl Ears {
                 Ok(Tidings::Unreached(silence)) => {
                     let unheard = ear.silence.get_or_insert_with(|| Unheard {
                         silence: silence.clone(),
-                        say_at: clock::boot() + SAY_AFTER,
+                        say_at: clock::boot() + say_after(),
                         is_said: false,
                     });
                     unheard.silence = silence;

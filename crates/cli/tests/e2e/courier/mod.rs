@@ -4,6 +4,7 @@ mod bells;
 mod killed;
 mod one;
 mod quiet;
+mod silent;
 
 use outlive_sys::control::{Read, Stream};
 use outlive_testkit::places::CmdSh;

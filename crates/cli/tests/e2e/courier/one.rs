@@ -3,7 +3,10 @@
 use super::{Client, address, begin_courier, directory, world};
 use outlive_testkit::ran::Ran;
 use serde_json::json;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::thread;
 
 #[test]
@@ -35,6 +38,35 @@ fn its_socket_is_private_and_it_leaves_when_it_is_told_to() {
     // The next one has the lock as soon as this one is gone.
     begin_courier(&world, "");
     assert!(!first[0].is_alive());
+    assert_eq!(world.couriers().len(), 1);
+}
+
+/// The modes keep other users out. If somebody changes them, the courier still serves its own user only.
+#[test]
+fn another_user_is_not_served_whatever_the_modes_are() {
+    needs!(Root);
+    needs!(Python);
+    let world = world();
+    begin_courier(&world, "");
+    let directory = directory(&world);
+    let open = |path: &std::path::Path| {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    let mut above = directory.as_path();
+    while above.starts_with(world.path("")) {
+        open(above);
+        above = above.parent().unwrap();
+    }
+    open(&directory.join("courier"));
+    let ask = "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('courier')\n\
+               try:\n s.sendall(b'\"listen\"\\n')\n print(s.recv(100))\nexcept OSError:\n print(b'')";
+    let asked_as = |user: u32| {
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", ask]).current_dir(&directory).uid(user);
+        Ran::of(&mut command)
+    };
+    assert_eq!(asked_as(0).text(), "b'\"opened\"\\n'");
+    assert_eq!(asked_as(65534).text(), "b''");
     assert_eq!(world.couriers().len(), 1);
 }
 

@@ -10,8 +10,11 @@ use outlive_core::{JobDir, Spec, State};
 
 /// How it is with a doorbell of an ended job; `None` if it does not ring for this outcome.
 pub fn standing(dir: &JobDir, spec: &Spec, state: &State, bell: &Doorbell) -> Option<RingState> {
-    if spec.place == LOCAL || bell.name == ON_END {
+    if spec.place == LOCAL {
         return doorbell::standing(state, bell, clock::boot());
+    }
+    if bell.name == ON_END {
+        return of_the_place(dir, spec, state, bell);
     }
     if !bell.on.rings_for(&state.end()?.outcome) {
         return None;
@@ -42,6 +45,24 @@ pub fn standing(dir: &JobDir, spec: &Spec, state: &State, bell: &Doorbell) -> Op
             None => RingState::GivenUp { failure },
         },
     })
+}
+
+/// A doorbell that rings at the place. Where the job never was, or is not heard of any more, nobody rings it.
+fn of_the_place(dir: &JobDir, spec: &Spec, state: &State, bell: &Doorbell) -> Option<RingState> {
+    let standing = doorbell::standing(state, bell, clock::boot())?;
+    let place = &spec.place;
+    Some(
+        match (Placed::read(dir).unwrap_or_default().start(), standing) {
+            (_, RingState::Rung) => RingState::Rung,
+            (Start::NotStarted(_), _) => RingState::GivenUp {
+                failure: format!("it rings at {place}, and the job was not started there"),
+            },
+            (Start::Lost(why), _) => RingState::GivenUp {
+                failure: format!("it rings at {place}, of which nothing more is heard: {why}"),
+            },
+            (_, standing) => standing,
+        },
+    )
 }
 
 /// Whether a doorbell of a job of a place still has to ring here.

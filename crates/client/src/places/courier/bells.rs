@@ -3,13 +3,16 @@
 //! The doorbells of the configuration are those of this machine: their programs and secrets are here. So the far keeper
 //! rings only `--on-end`. A file in `places/<key>/bells` says that a job has doorbells which have not rung, from before its end
 //! is in the replica. Each attempt is recorded in `placed`; one that is cut short by a kill is repeated.
+//!
+//! A place that is forgotten has no courier any more. Whoever forgets it rings for the jobs that are lost by that.
 
 use super::desk::Courier;
 use super::{replicas, thread};
 use crate::clock;
 use crate::doorbell::ON_END;
-use crate::home::outlive::ids_in;
+use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, CourierHook};
+use crate::places::Place;
 use crate::places::records::{self, Placed, PlacedStep};
 use outlive_core::doorbell::{Doorbell, next_try};
 use outlive_core::layout;
@@ -38,16 +41,16 @@ pub fn here(spec: &Spec) -> impl Iterator<Item = &Doorbell> {
     spec.doorbells.iter().filter(|bell| bell.name != ON_END)
 }
 
-fn directory(courier: &Courier) -> PathBuf {
-    records::directory(&courier.outlive, &courier.place).join("bells")
+fn directory(outlive: &Outlive, place: &Place) -> PathBuf {
+    records::directory(outlive, place).join("bells")
 }
 
 /// Remembers that the doorbells of a job are to ring. Returns once a power failure does not change that.
-pub fn remember(courier: &Courier, spec: &Spec) -> io::Result<()> {
+pub fn remember(outlive: &Outlive, place: &Place, spec: &Spec) -> io::Result<()> {
     if here(spec).next().is_none() {
         return Ok(());
     }
-    let directory = directory(courier);
+    let directory = directory(outlive, place);
     let path = directory.join(spec.id.as_str());
     if path.exists() {
         return Ok(());
@@ -59,7 +62,7 @@ pub fn remember(courier: &Courier, spec: &Spec) -> io::Result<()> {
 
 /// Rings what is due, for this job or for all, and keeps the courier while something may become due.
 pub fn look(courier: &Arc<Courier>, only: Option<&JobId>) {
-    let ids = ids_in(&directory(courier)).unwrap_or_default();
+    let ids = ids_in(&directory(&courier.outlive, &courier.place)).unwrap_or_default();
     courier.keep_for_bells(ids.len());
     for id in ids {
         if only.is_some_and(|only| *only != id) {
@@ -75,15 +78,35 @@ pub fn look(courier: &Arc<Courier>, only: Option<&JobId>) {
     }
 }
 
+/// Rings for the jobs of a place that is forgotten, each bell at most a few times. Returns when that is done.
+pub fn ring_now(outlive: &Outlive, place: &Place) {
+    /// Commands that run at once.
+    const AT_ONCE: usize = 8;
+    let ids = ids_in(&directory(outlive, place)).unwrap_or_default();
+    let until = clock::boot() + PATIENCE;
+    for some in ids.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            for id in some {
+                // What could not be rung is in the record of the job.
+                scope.spawn(move || ring_all(outlive, id, Some(until)));
+            }
+        });
+    }
+}
+
+/// How long whoever forgets a place goes on with doorbells that fail.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Rings for one job. It is looked at once more if its end came meanwhile.
 fn ring_until_done(courier: &Courier, job: &JobId) {
+    let directory = directory(&courier.outlive, &courier.place);
     loop {
-        let is_done = ring_all(courier, job).unwrap_or_else(|error| {
+        let is_done = ring_all(&courier.outlive, job, None).unwrap_or_else(|error| {
             courier.log.note(&format!("cannot ring for {job}: {error}"));
             false
         });
         if is_done {
-            let _ = fs::remove_file(directory(courier).join(job.as_str()));
+            let _ = fs::remove_file(directory.join(job.as_str()));
         }
         let mut bells = courier.bells.lock();
         match bells.get_mut(job) {
@@ -94,7 +117,7 @@ fn ring_until_done(courier: &Courier, job: &JobId) {
             }
         }
     }
-    let left = ids_in(&directory(courier)).unwrap_or_default();
+    let left = ids_in(&directory).unwrap_or_default();
     courier.keep_for_bells(left.len());
 }
 
@@ -115,13 +138,13 @@ impl Bells {
 }
 
 /// Rings the doorbells of a job until each has rung or was given up. Returns whether that is so; `false` if the job goes
-/// on.
-fn ring_all(courier: &Courier, job: &JobId) -> io::Result<bool> {
-    let dir = courier.outlive.job_dir(job);
+/// on, or a bell would ring later than until then.
+fn ring_all(outlive: &Outlive, job: &JobId, until: Option<BootTime>) -> io::Result<bool> {
+    let dir = outlive.job_dir(job);
     if !dir.path().is_dir() {
         return Ok(true);
     }
-    let spec = courier.outlive.read_spec(job).map_err(io::Error::other)?;
+    let spec = outlive.read_spec(job).map_err(io::Error::other)?;
     let state = dir.read_journal().map_err(io::Error::other)?.state;
     let Some(end) = state.end() else {
         return Ok(false);
@@ -135,6 +158,9 @@ fn ring_all(courier: &Courier, job: &JobId) -> io::Result<bool> {
         let Some((at, bell)) = due else {
             return Ok(true);
         };
+        if until.is_some_and(|until| at > until) {
+            return Ok(false);
+        }
         let left = at.since(clock::boot());
         if !left.is_zero() {
             // Retries are minutes apart, and the machine may be suspended meanwhile.
@@ -151,7 +177,7 @@ fn ring_all(courier: &Courier, job: &JobId) -> io::Result<bool> {
             failure,
             at: clock::wall(),
         };
-        replicas::note(&courier.outlive, job, &step)?;
+        replicas::note(outlive, job, &step)?;
     }
 }
 

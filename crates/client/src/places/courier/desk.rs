@@ -290,7 +290,7 @@ impl Courier {
     pub fn before_end(&self, dir: &JobDir, spec: &Spec) -> io::Result<()> {
         // Its names are on the disk since its start.
         ending::relink(dir, spec)?;
-        bells::remember(self, spec)
+        bells::remember(&self.outlive, &self.place, spec)
     }
 
     /// Rings for the jobs that have ended.

@@ -50,6 +50,7 @@ mod settling;
 mod starts;
 mod wire;
 
+pub use bells::{remember as remember_bells, ring_now};
 pub use enter::run;
 
 use std::io;

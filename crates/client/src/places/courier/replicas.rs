@@ -273,7 +273,7 @@ pub fn close(courier: &Courier, id: &JobId) -> io::Result<()> {
     };
     let spec = courier.outlive.read_spec(id).ok();
     if let Some(spec) = &spec {
-        bells::remember(courier, spec)?;
+        bells::remember(&courier.outlive, &courier.place, spec)?;
     }
     let _lock = take_lock(&dir)?;
     let mut journal = JournalWriter::open(&dir.journal()).map_err(io::Error::other)?;

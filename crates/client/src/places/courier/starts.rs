@@ -293,7 +293,7 @@ fn decided(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
 pub fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> io::Result<()> {
     let at = clock::wall();
     let spec = courier.outlive.read_spec(job).map_err(io::Error::other)?;
-    bells::remember(courier, &spec)?;
+    bells::remember(&courier.outlive, &courier.place, &spec)?;
     replicas::note(&courier.outlive, job, &PlacedStep::Answered { at })?;
     hooks::reach_courier(CourierHook::Answered);
     courier.follow(wire, job)?;

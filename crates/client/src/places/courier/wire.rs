@@ -3,6 +3,7 @@
 use super::journals::JournalStream;
 use super::outbox::Outbox;
 use crate::clock;
+use crate::hooks;
 use crate::places::Unreached;
 use outlive_core::BootTime;
 use outlive_core::far::{FarFailure, Greeting, HOME_GONE, Opening, StreamEnd};
@@ -18,9 +19,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A ping goes out when nothing was heard, or nothing was said, for so long.
-const QUIET: Duration = Duration::from_secs(15);
+fn quiet() -> Duration {
+    hooks::unhurried(Duration::from_secs(15))
+}
+
 /// Without a frame for so long, the wire is lost.
-const SILENCE: Duration = Duration::from_secs(45);
+fn silence() -> Duration {
+    hooks::unhurried(Duration::from_secs(45))
+}
 
 /// Room is given when so much was taken, which is well before the sender has none left.
 pub const ROOM_STEP: usize = WINDOW / 4;
@@ -206,7 +212,7 @@ impl Wire {
     /// Nothing was heard for so long that the far end has left. The thread that reads finds that out late if the machine
     /// was suspended.
     pub fn is_stale(&self) -> bool {
-        !self.is_tunnel && clock::boot() > self.heard() + SILENCE
+        !self.is_tunnel && clock::boot() > self.heard() + silence()
     }
 
     /// Says whether somebody waits for news, to whom that makes a difference.
@@ -324,8 +330,8 @@ impl<'a> Reading<'a> {
         ];
         let heard = self.wire.heard();
         let next = match self.has_pinged {
-            true => heard + SILENCE,
-            false => heard + QUIET,
+            true => heard + silence(),
+            false => heard + quiet(),
         };
         let next = match self.wire.is_tunnel {
             true => by,
@@ -361,7 +367,7 @@ impl<'a> Reading<'a> {
         }
         // A far end that only speaks must hear of us, too.
         let said = BootTime::from_ms(self.wire.said.load(Ordering::Relaxed));
-        if !self.wire.is_tunnel && clock::boot() >= said + QUIET {
+        if !self.wire.is_tunnel && clock::boot() >= said + quiet() {
             self.wire.put(0, Kind::Ping, []);
         }
         Ok(())
@@ -372,10 +378,10 @@ impl<'a> Reading<'a> {
             return Ok(());
         }
         let (now, heard) = (clock::boot(), self.wire.heard());
-        if now >= heard + SILENCE {
+        if now >= heard + silence() {
             return Err(Fault::Broken(Unreached::TimedOut));
         }
-        if now >= heard + QUIET && !self.has_pinged {
+        if now >= heard + quiet() && !self.has_pinged {
             self.has_pinged = true;
             self.wire.put(0, Kind::Ping, []);
         }

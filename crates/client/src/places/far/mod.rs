@@ -39,6 +39,7 @@ mod watching;
 use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::{Caller, Outlive};
+use crate::hooks;
 use acks::Acks;
 use greeting::Greeted;
 use journals::Journals;
@@ -95,7 +96,7 @@ impl Manner {
     /// How long a courier may say nothing.
     fn silence(self) -> Option<Duration> {
         match self {
-            Manner::Stream => Some(SILENCE),
+            Manner::Stream => Some(hooks::unhurried(SILENCE)),
             Manner::Tunnel { .. } => None,
         }
     }
@@ -154,13 +155,14 @@ impl Far {
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 64 * 1024];
         let mut heard = clock::boot();
+        let silence = self.manner.silence();
         let mut opened = 0;
         loop {
             let on = [
                 (input.as_fd(), Interest::Readable),
                 (output.as_fd(), Interest::HangUp),
             ];
-            let until = self.manner.silence().map(|silence| heard + silence);
+            let until = silence.map(|silence| heard + silence);
             let limit = until.map(|until| until.since(clock::boot()));
             let ready = poll::wait(&on, limit)?;
             if ready[1] || self.wire.outbox.is_closed() {

@@ -7,12 +7,12 @@ use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::jobs::away;
-use crate::places::records::{FORGOTTEN, PlacedStep, append_placed_synced};
-use crate::places::{Place, Settings, dial};
+use crate::places::records::{self, FORGOTTEN, PlacedStep, append_placed_synced};
+use crate::places::{Place, Settings, courier, dial};
 use outlive_api::place::PlaceRemoved;
 use outlive_core::place::Address;
 use outlive_core::{JobId, layout};
-use outlive_sys::lock::{self, LockResult};
+use outlive_sys::lock::{self, Lock, LockResult};
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -40,9 +40,12 @@ pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemove
     draft.remove(name)?;
     // It would write to the replicas.
     dial::leave(outlive, &place)?;
+    let _alone = keep_couriers_away(outlive, &place)?;
     for id in &there.running {
-        forget_job(outlive, id)?;
+        forget_job(outlive, &place, id)?;
     }
+    // No courier does it any more.
+    courier::ring_now(outlive, &place);
     let file = is_configured.then(|| draft.file.clone().into());
     if is_configured {
         draft.write()?;
@@ -67,9 +70,23 @@ fn gone(name: &str) -> Place {
 /// How long another process may write to the job's files.
 const WRITING_TAKES: Duration = Duration::from_secs(2);
 
-fn forget_job(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+/// As long as this exists, no courier of the place begins, unless one has just begun.
+fn keep_couriers_away(outlive: &Outlive, place: &Place) -> Result<Option<Lock>, Error> {
+    let path = records::make_directory(outlive, place)?.join("lock");
+    let failed = || Error::io("cannot take the lock", &path);
+    let file = layout::open_or_make(&path).map_err(failed())?;
+    Ok(match lock::take(file).map_err(failed())? {
+        LockResult::Acquired(lock) => Some(lock),
+        LockResult::Held => None,
+    })
+}
+
+fn forget_job(outlive: &Outlive, place: &Place, id: &JobId) -> Result<(), Error> {
     let job = outlive.job_dir(id);
     let failed = || Error::io("cannot write to", job.placed());
+    // Whoever is killed after that is followed by another one, who rings.
+    let spec = outlive.read_spec(id)?;
+    courier::remember_bells(outlive, place, &spec).map_err(failed())?;
     let until = clock::boot() + WRITING_TAKES;
     let lock = loop {
         let file = layout::open_or_replace(&job.lock()).map_err(failed())?;
