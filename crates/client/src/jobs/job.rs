@@ -19,7 +19,7 @@ use outlive_core::outcome::Outcome;
 use outlive_core::place::LOCAL;
 use outlive_core::state::Tail;
 use outlive_core::{Input, JobDir, Millis, Phase, Spec, State, output};
-use outlive_sys::process;
+use outlive_sys::process::Stat;
 
 /// What is known about a job in addition to its record.
 #[derive(Clone, Debug)]
@@ -43,16 +43,28 @@ pub(crate) struct KeeperView {
     pub line_mode: Option<bool>,
 }
 
-/// Builds the job, without secrets unless they are shown.
-pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
-    let job = as_it_is(outlive, spec, state, sight);
+/// Builds the job, without secrets unless they are shown. The leader is the first process of a running job on this host.
+pub(crate) fn build(
+    outlive: &Outlive,
+    spec: &Spec,
+    state: &State,
+    sight: Sight,
+    leader: Option<&Stat>,
+) -> Job {
+    let job = as_it_is(outlive, spec, state, sight, leader);
     match outlive.shows_secrets() {
         true => job,
         false => redacted(without_strangers(outlive, job)),
     }
 }
 
-fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
+fn as_it_is(
+    outlive: &Outlive,
+    spec: &Spec,
+    state: &State,
+    sight: Sight,
+    leader: Option<&Stat>,
+) -> Job {
     let dir = &outlive.job_dir(&spec.id);
     let started = state.started();
     let end = state.end();
@@ -137,7 +149,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         adopted: spec.adopted.as_ref().map(|job| job.as_found.clone()),
         output,
         keeper_silent,
-        suspended: !is_far && is_suspended(state),
+        suspended: !is_far && leader.is_some_and(Stat::is_stopped),
     };
     match far {
         Some(far) => away::complete(job, state, far),
@@ -276,18 +288,6 @@ fn doorbell_status(
     })
 }
 
-/// Whether the first process of a running job on this host is suspended.
-fn is_suspended(state: &State) -> bool {
-    let is_here = || whereabouts::here().is_ok_and(|here| here.has_processes_of(state));
-    let leader = state.phase.leader().filter(|_| state.end().is_none());
-    leader.is_some_and(|leader| {
-        let stat = process::stat(leader.process.pid);
-        let is_stopped =
-            stat.is_some_and(|stat| stat.started == leader.process.started && stat.is_stopped());
-        is_stopped && is_here()
-    })
-}
-
 /// How long it has run, if it started in this boot.
 fn running_for(state: &State, since: Moment) -> Option<Millis> {
     let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
@@ -311,7 +311,7 @@ mod tests {
         .unwrap();
         let shown = |outlive: &Outlive| {
             let sight = Sight::Clear(KeeperView::default());
-            let job = build(outlive, &spec, &State::default(), sight);
+            let job = build(outlive, &spec, &State::default(), sight, None);
             serde_json::to_string(&job).unwrap().contains("hunter22")
         };
         assert!(!shown(&outlive));
