@@ -77,7 +77,9 @@ pub fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
 }
 
 fn line_of_table(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
-    let mut line = String::new();
+    let length: usize = cells.iter().map(|cell| cell.as_ref().len()).sum();
+    let padding: usize = widths.iter().map(|width| width + 2).sum();
+    let mut line = String::with_capacity(length + padding + 1);
     for (cell, width) in cells.iter().zip(widths) {
         let cell = cell.as_ref();
         line.push_str(cell);

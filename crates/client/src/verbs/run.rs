@@ -322,7 +322,7 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
     let state = begun(&bytes);
     let leader = presence::leader_now(&state);
     let sight = Sight::Clear(KeeperView::default());
-    let job = job::build(outlive, spec, &state, sight, leader.as_ref());
+    let job = job::build(outlive, spec.clone(), &state, sight, leader.as_ref());
     Ok((job, state))
 }
 

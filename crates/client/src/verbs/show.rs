@@ -220,8 +220,8 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
         false => Ok(Sight::Clear(KeeperView::default())),
     };
     let sight = sight.or_else(not_answering)?;
-    let job = record.job(outlive, sight);
-    Ok((job, record.spec, record.state))
+    let (spec, state) = (record.spec.clone(), record.state.clone());
+    Ok((record.job(outlive, sight), spec, state))
 }
 
 /// Shows several jobs. All suspended keepers together cost at most this much time.
@@ -353,19 +353,14 @@ impl Record {
         }
     }
 
-    fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
+    fn job(self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
             Presence::Away(away) => Sight::Far(away::recall(outlive, away)),
             Presence::Kept | Presence::Over => sight,
         };
-        job::build(
-            outlive,
-            &self.spec,
-            &self.state,
-            sight,
-            self.leader.as_ref(),
-        )
+        let leader = self.leader.as_ref();
+        job::build(outlive, self.spec, &self.state, sight, leader)
     }
 
     /// A job of a place. The place has so long to answer.
@@ -386,7 +381,7 @@ impl Record {
             Presence::Over => Sight::Clear(KeeperView::default()),
             _ => Sight::Far(sight),
         };
-        let job = job::build(outlive, &self.spec, &state, sight, None);
+        let job = job::build(outlive, self.spec.clone(), &state, sight, None);
         Ok((job, state))
     }
 }
