@@ -54,6 +54,11 @@ impl JobId {
 
     /// Checks an id that came from outside.
     pub fn parse(text: &str) -> Result<JobId, BadId> {
+        JobId::check(text)?;
+        Ok(JobId(text.to_owned()))
+    }
+
+    fn check(text: &str) -> Result<(), BadId> {
         let first = text.chars().next().ok_or(BadId::Empty)?;
         if text.len() > MAX_LEN {
             return Err(BadId::TooLong(text.chars().count()));
@@ -64,7 +69,7 @@ impl JobId {
         if !first.is_ascii_alphanumeric() {
             return Err(BadId::BadStart(first));
         }
-        Ok(JobId(text.to_owned()))
+        Ok(())
     }
 
     /// The id as text.
@@ -104,7 +109,8 @@ impl From<JobId> for String {
 impl TryFrom<String> for JobId {
     type Error = BadId;
     fn try_from(text: String) -> Result<JobId, BadId> {
-        JobId::parse(&text)
+        JobId::check(&text)?;
+        Ok(JobId(text))
     }
 }
 

@@ -31,11 +31,7 @@ impl Incarnation {
 
     /// Checks an incarnation that came from outside.
     pub fn parse(text: &str) -> Result<Incarnation, BadIncarnation> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        match (1..=16).contains(&text.len()) && text.bytes().all(is_plain) {
-            true => Ok(Incarnation(text.to_owned())),
-            false => Err(BadIncarnation(text.to_owned())),
-        }
+        Incarnation::try_from(text.to_owned())
     }
 
     /// The incarnation as text.
@@ -59,6 +55,10 @@ impl From<Incarnation> for String {
 impl TryFrom<String> for Incarnation {
     type Error = BadIncarnation;
     fn try_from(text: String) -> Result<Incarnation, BadIncarnation> {
-        Incarnation::parse(&text)
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        match (1..=16).contains(&text.len()) && text.bytes().all(is_plain) {
+            true => Ok(Incarnation(text)),
+            false => Err(BadIncarnation(text)),
+        }
     }
 }

@@ -33,6 +33,11 @@ pub enum BadLabel {
 impl Label {
     /// Checks a label that came from outside.
     pub fn parse(text: &str) -> Result<Label, BadLabel> {
+        Label::check(text)?;
+        Ok(Label(text.to_owned()))
+    }
+
+    fn check(text: &str) -> Result<(), BadLabel> {
         if text.is_empty() {
             return Err(BadLabel::Empty);
         }
@@ -41,7 +46,7 @@ impl Label {
         }
         match text.chars().find(|c| c.is_control()) {
             Some(bad) => Err(BadLabel::Control(bad)),
-            None => Ok(Label(text.to_owned())),
+            None => Ok(()),
         }
     }
 
@@ -107,7 +112,8 @@ impl From<Label> for String {
 impl TryFrom<String> for Label {
     type Error = BadLabel;
     fn try_from(text: String) -> Result<Label, BadLabel> {
-        Label::parse(&text)
+        Label::check(&text)?;
+        Ok(Label(text))
     }
 }
 

@@ -4,21 +4,16 @@
 //! plain string and anything else as a list of bytes. So a job's arguments are stored exactly, and are
 //! easy to read in the usual case.
 
+use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// A string of the operating system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OsText(pub OsString);
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Form {
-    Text(String),
-    Bytes(Vec<u8>),
-}
 
 impl OsText {
     /// The string as the system has it.
@@ -39,6 +34,12 @@ impl OsText {
     /// Text for people: bytes that are not UTF-8 are replaced.
     pub fn lossy(&self) -> String {
         self.0.to_string_lossy().into_owned()
+    }
+
+    /// The same, without a copy of what is UTF-8.
+    pub fn into_lossy(self) -> String {
+        let text = self.0.into_string();
+        text.unwrap_or_else(|bytes| bytes.to_string_lossy().into_owned())
     }
 }
 
@@ -77,17 +78,41 @@ impl Serialize for OsText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.to_str() {
             Some(text) => serializer.serialize_str(text),
-            None => Form::Bytes(self.0.as_bytes().to_vec()).serialize(serializer),
+            None => serializer.collect_seq(self.0.as_bytes()),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for OsText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OsText, D::Error> {
-        Ok(OsText(match Form::deserialize(deserializer)? {
-            Form::Text(text) => text.into(),
-            Form::Bytes(bytes) => OsString::from_vec(bytes),
-        }))
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+/// Takes both forms of the string. An untagged enum would copy it twice, and each job has several.
+struct Forms;
+
+impl<'de> Visitor<'de> for Forms {
+    type Value = OsText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or a list of bytes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<OsText, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E: de::Error>(self, text: String) -> Result<OsText, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OsText, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = list.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(bytes.into())
     }
 }
 

@@ -10,6 +10,7 @@ use outlive::output_sentence;
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
 use outlive::{Job, LOCAL, Notify, Pattern, count, visible};
+use std::iter;
 
 /// One line that says how a job is or how it ended.
 pub fn line(job: &Job) -> String {
@@ -64,22 +65,29 @@ fn lines_of_table(jobs: &[Job]) -> Vec<String> {
 
 /// Rows below their heads. The last column is not padded.
 pub fn aligned(heads: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
-    let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     let last = heads.len() - 1;
-    let rows: Vec<Vec<String>> = [heads].into_iter().chain(rows).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
+        cells.chain([heads[column].chars().count()]).max()
     };
-    let widths: Vec<usize> = (0..last).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths);
-        let cells: String = cells
-            .map(|(cell, width)| format!("{cell:width$}  "))
-            .collect();
-        format!("{cells}{}\n", row[last])
-    };
-    rows.iter().map(line).collect()
+    let widths: Vec<usize> = (0..last).filter_map(width).collect();
+    let head = line_of_table(heads, &widths);
+    let rows = rows.iter().map(|row| line_of_table(row, &widths));
+    [head].into_iter().chain(rows).collect()
+}
+
+fn line_of_table(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
+    let length: usize = cells.iter().map(|cell| cell.as_ref().len()).sum();
+    let padding: usize = widths.iter().map(|width| width + 2).sum();
+    let mut line = String::with_capacity(length + padding + 1);
+    for (cell, width) in cells.iter().zip(widths) {
+        let cell = cell.as_ref();
+        line.push_str(cell);
+        line.extend(iter::repeat_n(' ', width + 2 - cell.chars().count()));
+    }
+    line.extend(cells.last().map(AsRef::as_ref));
+    line.push('\n');
+    line
 }
 
 /// Everything about a job, for a person.

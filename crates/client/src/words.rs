@@ -216,9 +216,12 @@ pub fn dropped(output: &JobOutput) -> String {
 
 /// Text on one line, for a person: what would act instead of being shown becomes a blank.
 pub fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if quote::is_shown(c) { c } else { ' ' })
-        .collect()
+    let mut line = String::with_capacity(text.len());
+    line.extend(
+        text.chars()
+            .map(|c| if quote::is_shown(c) { c } else { ' ' }),
+    );
+    line
 }
 
 /// The beginning of a text, at most so many characters.

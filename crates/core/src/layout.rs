@@ -153,12 +153,12 @@ impl Home {
     }
 
     pub fn live_link(&self, id: &JobId) -> PathBuf {
-        self.live().join(id.as_str())
+        below(&self.root, ["live", id.as_str()])
     }
 
     pub fn job(&self, id: &JobId) -> JobDir {
         JobDir {
-            path: self.jobs().join(id.as_str()),
+            path: below(&self.root, ["jobs", id.as_str()]),
         }
     }
 }
@@ -232,80 +232,80 @@ impl JobDir {
     }
 
     pub fn spec(&self) -> PathBuf {
-        self.path.join("spec.json")
+        below(&self.path, ["spec.json"])
     }
 
     pub fn journal(&self) -> PathBuf {
-        self.path.join("journal")
+        below(&self.path, ["journal"])
     }
 
     pub fn output(&self) -> PathBuf {
-        self.path.join("output")
+        below(&self.path, ["output"])
     }
 
     /// What follows the head of an output on a filesystem that cannot punch holes (see `output`).
     pub fn segments(&self) -> PathBuf {
-        self.path.join("output.d")
+        below(&self.path, ["output.d"])
     }
 
     /// Where lines and times are in the output.
     pub fn index(&self) -> PathBuf {
-        self.path.join("index")
+        below(&self.path, ["index"])
     }
 
     /// The FIFO that the job writes to. Of a job with split streams, this is its standard output.
     pub fn feed(&self) -> PathBuf {
-        self.path.join("feed")
+        below(&self.path, ["feed"])
     }
 
     /// The FIFO that is the standard error of a job with split streams.
     pub fn feed_of_stderr(&self) -> PathBuf {
-        self.path.join("feed.err")
+        below(&self.path, ["feed.err"])
     }
 
     /// Which bytes of the output are of which stream (see `streams`).
     pub fn streams(&self) -> PathBuf {
-        self.path.join("streams")
+        below(&self.path, ["streams"])
     }
 
     /// What takes the place of `streams` when it is complete.
     pub fn next_streams(&self) -> PathBuf {
-        self.path.join("streams.new")
+        below(&self.path, ["streams.new"])
     }
 
     /// Sockets are bound and reached through their directory (`CONTROL`), since this path may be too
     /// long for a socket.
     pub fn control(&self) -> PathBuf {
-        self.path.join(CONTROL)
+        below(&self.path, [CONTROL])
     }
 
     pub fn lock(&self) -> PathBuf {
-        self.path.join("lock")
+        below(&self.path, ["lock"])
     }
 
     /// Who was told what.
     pub fn told(&self) -> PathBuf {
-        self.path.join("told")
+        below(&self.path, ["told"])
     }
 
     /// Exists once the jobs that this one was to start after have ended.
     pub fn after_met(&self) -> PathBuf {
-        self.path.join("after")
+        below(&self.path, ["after"])
     }
 
     /// How the start of a job at a place went.
     pub fn placed(&self) -> PathBuf {
-        self.path.join("placed")
+        below(&self.path, ["placed"])
     }
 
     /// The beginning and the end of the output, of a job of a place.
     pub fn excerpt(&self) -> PathBuf {
-        self.path.join("excerpt")
+        below(&self.path, ["excerpt"])
     }
 
     /// How far the watch has read the output.
     pub fn watch(&self) -> PathBuf {
-        self.path.join("watch")
+        below(&self.path, ["watch"])
     }
 
     pub fn read_spec(&self) -> Result<Spec, ReadError> {
@@ -316,6 +316,16 @@ impl JobDir {
         let path = self.journal();
         Journal::read(&path).map_err(|source| ReadError::Io { path, source })
     }
+}
+
+/// A path below another one. Every verb makes several for each job, and `Path::join` allocates twice: for a copy, and
+/// for a longer one.
+fn below<const N: usize>(base: &Path, names: [&str; N]) -> PathBuf {
+    let length = names.iter().map(|name| name.len() + 1).sum::<usize>();
+    let mut path = PathBuf::with_capacity(base.as_os_str().len() + length);
+    path.push(base);
+    path.extend(names);
+    path
 }
 
 fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<T, ReadError> {

@@ -313,12 +313,12 @@ impl Outlive {
     /// The spec of a job.
     pub(crate) fn read_spec(&self, id: &JobId) -> Result<Spec, Error> {
         let spec = self.job_dir(id).read_spec();
-        let spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
+        let mut spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
         // A directory is named after the id of its job.
-        Ok(Spec {
-            id: id.clone(),
-            ..spec
-        })
+        if spec.id != *id {
+            spec.id = id.clone();
+        }
+        Ok(spec)
     }
 
     pub(crate) fn all_ids(&self) -> Result<Vec<JobId>, Error> {

@@ -19,7 +19,7 @@ use outlive_core::outcome::Outcome;
 use outlive_core::place::LOCAL;
 use outlive_core::state::Tail;
 use outlive_core::{Input, JobDir, Millis, Phase, Spec, State, output};
-use outlive_sys::process;
+use outlive_sys::process::Stat;
 
 /// What is known about a job in addition to its record.
 #[derive(Clone, Debug)]
@@ -43,16 +43,28 @@ pub(crate) struct KeeperView {
     pub line_mode: Option<bool>,
 }
 
-/// Builds the job, without secrets unless they are shown.
-pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
-    let job = as_it_is(outlive, spec, state, sight);
+/// Builds the job, without secrets unless they are shown. The leader is the first process of a running job on this host.
+pub(crate) fn build(
+    outlive: &Outlive,
+    spec: Spec,
+    state: &State,
+    sight: Sight,
+    leader: Option<&Stat>,
+) -> Job {
+    let job = as_it_is(outlive, spec, state, sight, leader);
     match outlive.shows_secrets() {
         true => job,
         false => redacted(without_strangers(outlive, job)),
     }
 }
 
-fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
+fn as_it_is(
+    outlive: &Outlive,
+    spec: Spec,
+    state: &State,
+    sight: Sight,
+    leader: Option<&Stat>,
+) -> Job {
     let dir = &outlive.job_dir(&spec.id);
     let started = state.started();
     let end = state.end();
@@ -60,9 +72,9 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
     let waiting_for = match is_far {
         // Queues and locks of this home are others.
         true => None,
-        false => waiting_for(dir, spec, state),
+        false => waiting_for(dir, &spec, state),
     };
-    let output = output(dir, spec, state);
+    let output = output(dir, &spec, state);
     let known = match &sight {
         Sight::Far(FarSight::Seen(job)) if job.state == JobState::Waiting => JobState::Waiting,
         _ if waiting_for.is_some() => JobState::Waiting,
@@ -76,15 +88,22 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
     };
     // An end is in the record and does not change.
     let there = unreachable(sight).filter(|_| end.is_none());
+    let bells = spec.doorbells.iter();
+    let bells = bells.filter_map(|bell| doorbell_status(dir, &spec, state, bell));
     let job = Job {
-        id: spec.id.clone(),
-        name: spec.name.clone(),
-        session: spec.session.clone(),
-        task: spec.task.clone(),
-        place: spec.place.clone(),
-        command: spec.command.clone(),
-        argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
-        cwd: spec.cwd.lossy(),
+        // What is computed from the whole spec comes first, and then its parts are moved.
+        matches: is_or_was_watched(&spec, state).then_some(state.signs.matches),
+        details: details::of(outlive, &spec, state),
+        doorbells: bells.collect(),
+        limits: limits(&spec, state),
+        id: spec.id,
+        name: spec.name,
+        session: spec.session,
+        task: spec.task,
+        place: spec.place,
+        command: spec.command,
+        argv: spec.argv.into_iter().map(OsText::into_lossy).collect(),
+        cwd: spec.cwd.into_lossy(),
         pty: matches!(spec.input, Input::Pty(_)),
         streams: spec.streams,
         state: match there {
@@ -112,21 +131,13 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         },
         awaiting_input: seen.map(|seen| seen.awaiting.is_some()),
         input_kind: seen.and_then(|seen| seen.awaiting),
-        ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
+        ready: spec.ready.map(|_| state.signs.ready.is_some()),
         waiting_for,
         restart: spec.restart,
         attempt: spec.restart.map(|_| state.attempt()),
         next_attempt_at: state.next_attempt().map(Moment::timestamp),
         not_restarted: end.and_then(|end| end.not_restarted.clone()),
         attempts: Vec::new(),
-        matches: is_or_was_watched(spec, state).then_some(state.signs.matches),
-        details: details::of(outlive, spec, state),
-        doorbells: spec
-            .doorbells
-            .iter()
-            .filter_map(|bell| doorbell_status(dir, spec, state, bell))
-            .collect(),
-        limits: limits(spec, state),
         usage: end.and_then(|end| end.usage),
         last: there.as_ref().map(|_| LastKnown {
             state: known,
@@ -135,10 +146,10 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         }),
         heard_at: None,
         unreachable: there,
-        adopted: spec.adopted.as_ref().map(|job| job.as_found.clone()),
+        adopted: spec.adopted.map(|job| job.as_found),
         output,
         keeper_silent,
-        suspended: !is_far && is_suspended(state),
+        suspended: !is_far && leader.is_some_and(Stat::is_stopped),
     };
     match far {
         Some(far) => away::complete(job, state, far),
@@ -282,18 +293,6 @@ fn doorbell_status(
     })
 }
 
-/// Whether the first process of a running job on this host is suspended.
-fn is_suspended(state: &State) -> bool {
-    let is_here = || whereabouts::here().is_ok_and(|here| here.has_processes_of(state));
-    let leader = state.phase.leader().filter(|_| state.end().is_none());
-    leader.is_some_and(|leader| {
-        let stat = process::stat(leader.process.pid);
-        let is_stopped =
-            stat.is_some_and(|stat| stat.started == leader.process.started && stat.is_stopped());
-        is_stopped && is_here()
-    })
-}
-
 /// How long it has run, if it started in this boot.
 fn running_for(state: &State, since: Moment) -> Option<Millis> {
     let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
@@ -317,7 +316,7 @@ mod tests {
         .unwrap();
         let shown = |outlive: &Outlive| {
             let sight = Sight::Clear(KeeperView::default());
-            let job = build(outlive, &spec, &State::default(), sight);
+            let job = build(outlive, spec.clone(), &State::default(), sight, None);
             serde_json::to_string(&job).unwrap().contains("hunter22")
         };
         assert!(!shown(&outlive));

@@ -27,9 +27,10 @@ use crate::jobs::away::{self, Away, Kept};
 use crate::jobs::connection::{Connection, PATIENCE};
 use crate::jobs::whereabouts::{self, Elsewhere, Whereabouts};
 use outlive_core::place::LOCAL;
-use outlive_core::{JobDir, JobId, ProcRef, State, ending, layout, named};
+use outlive_core::{JobDir, JobId, ProcRef, Spec, State, ending, layout, named};
 use outlive_sys::lock::{self, LockResult};
-use outlive_sys::{capture, process, tree};
+use outlive_sys::process::{self, Stat};
+use outlive_sys::{capture, tree};
 use recovery::recover;
 use std::fs::File;
 use std::io;
@@ -64,11 +65,30 @@ const SHORT_PAUSE: Duration = Duration::from_millis(1);
 
 /// Makes sure that the job has a keeper or is over, and reads its state.
 pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
-    try_to_meet(outlive, id).map_err(|error| outlive.unless_removed(id, error))
+    let met = try_to_meet(outlive, id, None);
+    let met = met.map_err(|error| outlive.unless_removed(id, error))?;
+    Ok((met.presence, met.state))
 }
 
-fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
+/// A job that was met, and its first process.
+#[derive(Debug)]
+pub struct Met {
+    pub presence: Presence,
+    pub state: State,
+    /// The first process of a running job that is kept here.
+    pub leader: Option<Stat>,
+}
+
+/// Like [`meet`], for a job whose spec was read just now. Also looks at its first process, which tells in most cases
+/// that the job has a keeper.
+pub fn meet_and_look(outlive: &Outlive, spec: &Spec) -> Result<Met, Error> {
+    let met = try_to_meet(outlive, &spec.id, Some(spec));
+    met.map_err(|error| outlive.unless_removed(&spec.id, error))
+}
+
+fn try_to_meet(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Met, Error> {
     let job = outlive.job_dir(id);
+    let is_local = spec.is_some_and(|spec| spec.place == LOCAL);
     for _ in 0..MAX_TRIES {
         let state = job.read_journal()?.state;
         let synced = sync_end(outlive, id, &state);
@@ -78,39 +98,80 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             if let Ok(true) = synced {
                 let _ = clear_up(outlive, id, &state);
             }
-            return Ok((Presence::Over, state));
+            return Ok(Met::without_leader(Presence::Over, state));
         }
-        match away::find(outlive, &job, id)? {
-            Kept::Here => {}
-            Kept::Away(away) => return Ok((Presence::Away(away), state)),
-            Kept::Settled => continue,
+        if !is_local {
+            match away::find(outlive, &job, id)? {
+                Kept::Here => {}
+                Kept::Away(away) => return Ok(Met::without_leader(Presence::Away(away), state)),
+                Kept::Settled => continue,
+            }
         }
         // Find this out before we take the lock here: a held lock tells that a job in another namespace
         // is alive.
         let gone = match whereabouts::find(outlive, &job, &state)? {
             Whereabouts::Here => None,
             Whereabouts::Gone(why) => Some(why),
-            Whereabouts::Elsewhere(there) => return Ok((Presence::Elsewhere(there), state)),
+            Whereabouts::Elsewhere(there) => {
+                return Ok(Met::without_leader(Presence::Elsewhere(there), state));
+            }
         };
+        let leader = spec.and_then(|_| leader_now(&state));
+        let is_child = leader.is_some_and(|leader| is_child_of_keeper(&leader, &state));
         // Check without opening the file for writing: the home may be read-only, and its jobs must stay
-        // reachable.
-        let is_kept = is_kept(&job).map_err(Error::io("cannot look at the lock", job.lock()));
-        // If something else has replaced the lock file, the code below restores it.
-        if is_kept.unwrap_or(false) {
-            return Ok((Presence::Kept, state));
+        // reachable. If something else has replaced the lock file, the code below restores it.
+        if is_child || is_kept(&job).unwrap_or(false) {
+            return Ok(Met::kept(state, leader));
         }
         match lock::take(open_lock(&job)?).map_err(Error::io("cannot take the lock", job.lock()))? {
             LockResult::Held => {}
             // The keepers hold another lock file: somebody replaced it.
-            LockResult::Acquired(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
+            LockResult::Acquired(_) if keeper_lives(&state) => return Ok(Met::kept(state, leader)),
             LockResult::Acquired(lock) => match away::place_of(outlive, id) {
                 None => recover(outlive, &job, id, lock, gone)?,
                 // The file about its start is missing. Nothing here can say what became of it.
-                Some(place) => return Ok((Presence::Away(Away { place }), state)),
+                Some(place) => {
+                    return Ok(Met::without_leader(Presence::Away(Away { place }), state));
+                }
             },
         }
     }
     Err(Error::KeeperFailed(id.clone()))
+}
+
+impl Met {
+    fn kept(state: State, leader: Option<Stat>) -> Met {
+        Met {
+            presence: Presence::Kept,
+            state,
+            leader,
+        }
+    }
+
+    fn without_leader(presence: Presence, state: State) -> Met {
+        Met {
+            presence,
+            state,
+            leader: None,
+        }
+    }
+}
+
+/// The first process of a running job, if its number means that process on this host.
+pub fn leader_now(state: &State) -> Option<Stat> {
+    let leader = state.phase.leader().filter(|_| state.end().is_none())?;
+    whereabouts::here()
+        .ok()
+        .filter(|here| here.has_processes_of(state))?;
+    let stat = process::stat(leader.process.pid);
+    stat.filter(|stat| stat.started == leader.process.started)
+}
+
+/// Whether the recorded keeper is the parent of this process of its job, and so is alive. When a process ends, the kernel
+/// gives its children to one that existed before, so this is no later process with the number of the keeper.
+fn is_child_of_keeper(leader: &Stat, state: &State) -> bool {
+    let keeper = state.kept.as_ref().map(|kept| kept.keeper.pid);
+    keeper == Some(leader.parent)
 }
 
 /// Whether one of the recorded keepers is still alive. A second pair beside it would take the output
@@ -134,8 +195,8 @@ fn keeper_lives(state: &State) -> bool {
 /// writer of the end may not have synced it yet, or may have died before, so each reader syncs it too.
 /// Returns whether this was needed. A disk that cannot sync does not prevent reporting the outcome.
 pub(crate) fn sync_end(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<bool> {
-    let live = outlive.home().live_link(id);
-    let is_open = state.end().is_some() && live.symlink_metadata().is_ok();
+    let is_live = || outlive.home().live_link(id).symlink_metadata().is_ok();
+    let is_open = state.end().is_some() && is_live();
     if is_open {
         layout::sync(&layout::open(&outlive.job_dir(id).journal())?)?;
     }

@@ -54,20 +54,18 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     let mut listing = Listing::default();
     let allowed = allowed(outlive, filter)?;
     let allows = |id: &JobId| allowed.as_ref().is_none_or(|allowed| allowed.contains(id));
-    let mut seen = HashSet::new();
-    let mut ended = Vec::new();
-    for job in live(outlive, filter, &mut listing)? {
-        seen.insert(job.id.clone());
-        // It is still linked, because it has just ended or some of its processes still run.
-        match job.has_ended() {
-            true => ended.push(job),
-            false if filter.state != StateFilter::Ended => listing.jobs.push(job),
-            false => {}
-        }
+    let mut running = live(outlive, filter, &mut listing)?;
+    // These are still linked, because they have just ended or some of their processes still run.
+    let mut ended: Vec<Job> = running.extract_if(.., |job| job.has_ended()).collect();
+    let mut seen: HashSet<JobId> = HashSet::new();
+    if filter.state != StateFilter::Running {
+        seen.extend(running.iter().chain(&ended).map(|job| job.id.clone()));
     }
-    listing
-        .jobs
-        .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
+    if filter.state != StateFilter::Ended {
+        // They are in the order of their ids. Only keys move while they are sorted, because a job has 1,000 bytes.
+        running.sort_by_cached_key(|job| job.started_at);
+        listing.jobs = running;
+    }
     match filter.usage {
         true => show::add_usage(outlive, &mut listing.jobs),
         // Places tell it unasked.
@@ -112,9 +110,9 @@ fn live(outlive: &Outlive, filter: &Filter, listing: &mut Listing) -> Result<Vec
     live.sort();
     let patience = if filter.fresh { FRESH } else { PATIENCE };
     let shown = show::show_all(outlive, &live, patience);
-    let jobs = live.iter().zip(shown);
+    let jobs = shown.into_iter().zip(&live);
     Ok(jobs
-        .filter_map(|(id, job)| listing.take(id, job, filter))
+        .filter_map(|(job, id)| listing.take(id, job, filter))
         .collect())
 }
 

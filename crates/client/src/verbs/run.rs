@@ -320,10 +320,10 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
         .read_to_end(&mut bytes)
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = begun(&bytes);
-    Ok((
-        job::build(outlive, spec, &state, Sight::Clear(KeeperView::default())),
-        state,
-    ))
+    let leader = presence::leader_now(&state);
+    let sight = Sight::Clear(KeeperView::default());
+    let job = job::build(outlive, spec.clone(), &state, sight, leader.as_ref());
+    Ok((job, state))
 }
 
 /// How far the start had come. Later events are left out: they may not be on disk yet, and a caller

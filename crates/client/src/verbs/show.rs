@@ -10,7 +10,7 @@ use crate::jobs::connection::PATIENCE;
 use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
 use crate::jobs::job::{self, KeeperView, Sight};
-use crate::jobs::presence::{self, LookResult, Presence};
+use crate::jobs::presence::{self, LookResult, PendingLook, Presence};
 use crate::jobs::usage;
 use crate::output::{Look, Output};
 use crate::redact::redact;
@@ -19,6 +19,7 @@ use outlive_api::job::{Job, JobState, JobView};
 pub use outlive_api::request::Show;
 use outlive_core::place::LOCAL;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
+use outlive_sys::process::Stat;
 use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
@@ -219,8 +220,8 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
         false => Ok(Sight::Clear(KeeperView::default())),
     };
     let sight = sight.or_else(not_answering)?;
-    let job = record.job(outlive, sight);
-    Ok((job, record.spec, record.state))
+    let (spec, state) = (record.spec.clone(), record.state.clone());
+    Ok((record.job(outlive, sight), spec, state))
 }
 
 /// Shows several jobs. All suspended keepers together cost at most this much time.
@@ -228,9 +229,14 @@ pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Res
     let at_once = descriptors::budget(ids.len()).connections.min(MAX_PENDING);
     let until = clock::boot() + patience;
     side_by_side(ids, |ids, threads| {
-        ids.chunks((at_once / threads).max(1))
-            .flat_map(|ids| show_some(outlive, ids, until))
-            .collect()
+        let mut shown = Vec::with_capacity(ids.len());
+        let mut begun = Vec::new();
+        for ids in ids.chunks((at_once / threads).max(1)) {
+            begun.extend(ids.iter().map(|id| begin(outlive, id, until)));
+            let begun = ids.iter().zip(begun.drain(..));
+            finish(outlive, begun, until, &mut shown);
+        }
+        shown
     })
 }
 
@@ -240,40 +246,69 @@ const AT_LEAST: Duration = Duration::from_millis(20);
 /// The number of keepers asked at once. Each needs a file descriptor meanwhile.
 const MAX_PENDING: usize = 128;
 
-fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Job, Error>> {
-    let ask = |id: &JobId| {
-        let record = Record::read(outlive, id)?;
-        let asked = record.is_worth_asking();
-        let left = until.since(clock::boot()).max(AT_LEAST);
-        let asked = asked.then(|| presence::PendingLook::of(outlive, id, left));
-        Ok((record, asked))
-    };
-    let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
+/// Awaits the answers of these jobs.
+fn finish<'a>(
+    outlive: &Outlive,
+    begun: impl Iterator<Item = (&'a JobId, Showing)>,
+    until: BootTime,
+    shown: &mut Vec<Result<Job, Error>>,
+) {
     let until = until.max(clock::boot() + AT_LEAST);
     let mut silent = HashSet::new();
-    let answers = ids.iter().zip(asked).map(|(id, asked)| {
-        let (record, asked) = asked?;
-        if let Presence::Away(away) = &record.presence {
+    let mut finish = |id: &JobId, begun: Showing| match begun {
+        Showing::Shown(job) => job,
+        Showing::Asked(record, asked) => {
+            let sight = asked.answer(outlive, id, until).map(Record::sight);
+            Ok(record.job(outlive, sight.or_else(not_answering)?))
+        }
+        Showing::Far(record, away) => {
             // A silent place is asked once, and not for each of its jobs.
             let left = match silent.contains(&away.place) {
                 true => Duration::ZERO,
                 false => until.since(clock::boot()),
             };
-            let (job, _) = record.far_job(outlive, away, left)?;
+            let (job, _) = record.far_job(outlive, &away, left)?;
             if job.state == JobState::Unreachable {
                 silent.insert(away.place.clone());
             }
-            return Ok(job);
+            Ok(job)
         }
-        let sight = match asked {
-            None => Ok(Sight::Clear(KeeperView::default())),
-            Some(asked) => asked
-                .and_then(|asked| asked.answer(outlive, id, until))
-                .map(Record::sight),
-        };
-        Ok(record.job(outlive, sight.or_else(not_answering)?))
-    });
-    answers.collect()
+    };
+    shown.extend(begun.map(|(id, begun)| finish(id, begun)));
+}
+
+/// How far a job has been read before any answer is awaited. Most jobs need none: they are finished here, so that their
+/// records need no memory meanwhile.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most jobs are of the large variant, and there are few at a time"
+)]
+enum Showing {
+    Shown(Result<Job, Error>),
+    /// Its keeper was asked.
+    Asked(Box<Record>, PendingLook),
+    /// Its place is to be asked.
+    Far(Box<Record>, Away),
+}
+
+fn begin(outlive: &Outlive, id: &JobId, until: BootTime) -> Showing {
+    let record = match Record::read(outlive, id) {
+        Ok(record) => record,
+        Err(error) => return Showing::Shown(Err(error)),
+    };
+    if let Presence::Away(away) = &record.presence {
+        let away = away.clone();
+        return Showing::Far(record.into(), away);
+    }
+    if !record.is_worth_asking() {
+        let nothing = Sight::Clear(KeeperView::default());
+        return Showing::Shown(Ok(record.job(outlive, nothing)));
+    }
+    let left = until.since(clock::boot()).max(AT_LEAST);
+    match PendingLook::of(outlive, id, left) {
+        Ok(asked) => Showing::Asked(record.into(), asked),
+        Err(error) => Showing::Shown(not_answering(error).map(|sight| record.job(outlive, sight))),
+    }
 }
 
 /// If a keeper does not answer, the files are shown anyway.
@@ -289,17 +324,19 @@ struct Record {
     spec: Spec,
     presence: Presence,
     state: State,
+    leader: Option<Stat>,
 }
 
 impl Record {
     fn read(outlive: &Outlive, id: &JobId) -> Result<Record, Error> {
         // Whether there is such a job at all is looked at only if this fails.
         let spec = outlive.read_spec(id)?;
-        let (presence, state) = presence::meet(outlive, id)?;
+        let met = presence::meet_and_look(outlive, &spec)?;
         Ok(Record {
             spec,
-            presence,
-            state,
+            presence: met.presence,
+            state: met.state,
+            leader: met.leader,
         })
     }
 
@@ -316,13 +353,14 @@ impl Record {
         }
     }
 
-    fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
+    fn job(self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
             Presence::Away(away) => Sight::Far(away::recall(outlive, away, &self.spec.id)),
             Presence::Kept | Presence::Over => sight,
         };
-        job::build(outlive, &self.spec, &self.state, sight)
+        let leader = self.leader.as_ref();
+        job::build(outlive, self.spec, &self.state, sight, leader)
     }
 
     /// A job of a place. The place has so long to answer.
@@ -343,6 +381,7 @@ impl Record {
             Presence::Over => Sight::Clear(KeeperView::default()),
             _ => Sight::Far(sight),
         };
-        Ok((job::build(outlive, &self.spec, &state, sight), state))
+        let job = job::build(outlive, self.spec.clone(), &state, sight, None);
+        Ok((job, state))
     }
 }

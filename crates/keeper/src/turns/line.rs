@@ -13,6 +13,9 @@
 //!
 //! Nobody holds what would wake the first when the queue becomes wider. So it has a bell, a FIFO. A job that joins
 //! rings it if the first could go on.
+//!
+//! To sleep on a job takes a descriptor and a thread. If the queue is wider than the limits allow, the first looks once a
+//! second at the jobs for which it has none.
 
 use crate::errands::lock_wait::running_leader;
 use crate::hooks;
@@ -24,11 +27,18 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::Duration;
 
 /// These threads call the kernel and little else.
 const STACK: usize = 128 * 1024;
+
+/// How many files are open beside those of the jobs that are slept on: its own, and a few at a time to decide.
+const OTHER_FILES: usize = 16;
+
+/// The pause before looking again at what cannot be slept on.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Whether a job's turn has come.
 #[derive(Debug, PartialEq, Eq)]
@@ -260,14 +270,29 @@ impl Sleepers {
         })
     }
 
-    /// Sleeps until one of these jobs has ended, or the bell was rung.
+    /// Sleeps until one of these jobs has ended, or the bell was rung. If there are too many to sleep on all of them,
+    /// sleeps for a moment at most.
     fn sleep(&mut self, home: &Home, queue: &QueueDir, running: Vec<Ticket>) -> io::Result<()> {
+        let most = own::open_file_limit().unwrap_or(usize::MAX);
+        let most = most.saturating_sub(OTHER_FILES);
+        let mut has_all = true;
         for ticket in running {
-            if self.on.insert(ticket.clone()) {
-                self.watch(home.clone(), queue.ticket(&ticket), ticket)?;
+            if self.on.contains(&ticket) {
+                continue;
+            }
+            let watch = || self.watch(home.clone(), queue.ticket(&ticket), ticket.clone());
+            match self.on.len() < most && watch().is_ok() {
+                true => drop(self.on.insert(ticket)),
+                false => has_all = false,
             }
         }
-        let first = self.news.recv().map_err(io::Error::other)?;
+        let first = match has_all {
+            true => self.news.recv().map_err(io::Error::other)?,
+            false => match self.news.recv_timeout(PAUSE) {
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                news => news.map_err(io::Error::other)?,
+            },
+        };
         for news in [first].into_iter().chain(self.news.try_iter()).flatten() {
             self.on.remove(&news);
         }
@@ -277,8 +302,11 @@ impl Sleepers {
     fn watch(&self, home: Home, path: std::path::PathBuf, ticket: Ticket) -> io::Result<()> {
         let sender = self.sender.clone();
         start(move || {
-            // After an error, the errand looks again, and reports it if it lasts.
-            let _ = sleep_on(&path).and_then(|()| wait_for_process(&home, &ticket));
+            let slept = sleep_on(&path).and_then(|()| wait_for_process(&home, &ticket));
+            if slept.is_err() {
+                // The errand looks again, and not in a loop while the error lasts.
+                thread::sleep(PAUSE);
+            }
             let _ = sender.send(Some(ticket));
         })
     }

@@ -3,7 +3,11 @@
 use super::{
     assert_queue_is_empty, assert_ran_once, assert_waits, queued, runner, until_running, waiter,
 };
+use crate::locks::errand;
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
 use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::trace::watch_for_two_seconds;
 use outlive_testkit::world::World;
 
 #[test]
@@ -69,5 +73,37 @@ fn without_a_number_the_width_stays() {
         assert_eq!(world.show(id)["state"], "running");
     }
     world.ok(&["stop", &ids[0], &ids[1]]);
+    assert_queue_is_empty(&world);
+}
+
+/// The first job of the line takes a descriptor for each running job. With fewer it looks once a second.
+#[test]
+fn a_queue_wider_than_the_limit_on_descriptors_is_waited_for_asleep() {
+    needs!(Strace);
+    const WIDTH: usize = 40;
+    let world = World::new();
+    let queue = format!("q:{WIDTH}");
+    let running: Vec<String> = (0..WIDTH)
+        .map(|_| queued(&world, &queue, "exec sleep 600"))
+        .collect();
+    let args = ["run", "--queue", "q", "--", "sleep", "600"];
+    let waiting = Ran::of(&mut behind(
+        "prlimit",
+        ["--nofile=40:40"],
+        &world.command(args),
+    ));
+    assert_eq!(waiting.code, 0, "{waiting:?}");
+    let waiting = waiting.stdout.trim_end();
+    assert_waits(&world, waiting, 1);
+    let sleeping = errand(&world, waiting);
+    let trace = watch_for_two_seconds(&world, &[sleeping]);
+    let looks = trace.lines().filter(|line| line.contains("O_DIRECTORY"));
+    let looks = looks.count();
+    assert!((1..=6).contains(&looks), "{looks} looks:\n{trace}");
+    assert_eq!(errand(&world, waiting), sleeping, "it was started again");
+    // No descriptor was left for the last one.
+    world.ok(&["stop", &running[WIDTH - 1]]);
+    until_running(&world, waiting);
+    world.ok(&["stop", "--all"]);
     assert_queue_is_empty(&world);
 }
