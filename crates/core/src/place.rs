@@ -305,7 +305,6 @@ mod tests {
             "swerex:http://token@host",
             "swerex:http://host/?token=x",
             "caller:",
-            "caller:a/b",
         ] {
             assert!(PlaceName::parse(text).is_err(), "{text:?}");
         }
