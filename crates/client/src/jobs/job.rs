@@ -132,7 +132,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
             state: known,
             output_bytes: output.bytes,
         }),
-        heard_at: None,
+        heard_at: away::heard_before_lost(dir, state).filter(|_| is_far),
         unreachable: there,
         adopted: spec.adopted.as_ref().map(|job| job.as_found.clone()),
         output,

@@ -14,9 +14,9 @@ use crate::hooks::{self, CourierHook};
 use crate::inbox;
 use crate::places::Unreached;
 use crate::places::records::{Placed, PlacedStep, Start};
-use outlive_core::JobId;
 use outlive_core::far::{FromJournals, MAX_LINE, Opening, ToJournals};
 use outlive_core::wire::Room;
+use outlive_core::{JobId, State};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,11 +61,16 @@ impl JournalStream {
         Ok(stream)
     }
 
-    /// Asks for the records of a job that are not here.
-    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
+    /// Asks for the records of a job that are not here. `stopped` if what it was started in has been stopped since.
+    pub fn follow(&self, wire: &Wire, job: &JobId, stopped: bool) -> io::Result<()> {
         let after = self.courier.replicas.follow(&self.courier.outlive, job)?;
         let job = job.clone();
-        self.say(wire, &ToJournals::Follow { job, after });
+        let follow = ToJournals::Follow {
+            job,
+            after,
+            stopped,
+        };
+        self.say(wire, &follow);
         Ok(())
     }
 
@@ -146,6 +151,40 @@ impl Sink for JournalStream {
             End::Lost(_) => {}
             End::Well => wire.cut(Unreached::Refused("it sends no more journals".to_owned())),
             End::Refused(failure) => wire.cut(Unreached::Refused(failure.message)),
+        }
+    }
+}
+
+impl Courier {
+    /// Asks for the journal of a job.
+    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
+        match wire.journals() {
+            Some(journals) => journals.follow(wire, job, false),
+            None => Ok(()),
+        }
+    }
+
+    /// Says something on the stream of journals, if there is a wire.
+    pub fn tell_journals(&self, line: &ToJournals) {
+        if let Some(wire) = self.wire_now()
+            && let Some(journals) = wire.journals()
+        {
+            journals.say(&wire, line);
+        }
+    }
+
+    /// Before jobs that are over are removed there: an earlier ack may have been lost with its wire.
+    pub fn ack_all_of(&self, wire: &Wire, jobs: &[JobId]) {
+        let Some(journals) = wire.journals() else {
+            return;
+        };
+        for job in jobs {
+            let journal = self.outlive.job_dir(job).read_journal();
+            let state = journal.map(|journal| journal.state);
+            if let Some(state) = state.ok().filter(State::is_final) {
+                let (job, seq) = (job.clone(), state.seq);
+                journals.say(wire, &ToJournals::Ack { job, seq });
+            }
         }
     }
 }
@@ -235,8 +274,12 @@ pub fn gone(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
         return Ok(());
     }
     let reason = format!("it was removed at {}", courier.place.name);
-    let at = clock::wall();
-    replicas::note(&courier.outlive, job, &PlacedStep::Lost { reason, at })?;
+    let lost = PlacedStep::Lost {
+        reason,
+        at: clock::wall(),
+        heard_at: Some(clock::wall()),
+    };
+    replicas::note(&courier.outlive, job, &lost)?;
     finish(courier, job)
 }
 

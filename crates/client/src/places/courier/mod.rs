@@ -22,6 +22,7 @@
 //! | `journals` | the stream of journals; syncing and acking |
 //! | `replicas` | the copies of far journals |
 //! | `retries` | when a place that cannot be reached is tried again by itself |
+//! | `containers` | jobs whose container was stopped, or exists no more |
 //! | `starts` | starts, and settling those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
@@ -34,6 +35,7 @@ mod bells;
 mod claims;
 mod clients;
 mod contact;
+mod containers;
 mod desk;
 mod enter;
 mod journals;

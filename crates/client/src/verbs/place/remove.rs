@@ -11,7 +11,7 @@ use crate::places::records::{FORGOTTEN, PlacedStep, append_placed_synced};
 use crate::places::{Place, Settings, dial};
 use outlive_api::place::PlaceRemoved;
 use outlive_core::place::Address;
-use outlive_core::{JobId, layout};
+use outlive_core::{JobId, WallTime, layout};
 use outlive_sys::lock::{self, LockResult};
 use std::io;
 use std::thread;
@@ -40,8 +40,9 @@ pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemove
     draft.remove(name)?;
     // It would write to the replicas.
     dial::leave(outlive, &place)?;
+    let heard_at = dial::known(outlive, &place).map(|known| known.heard_at);
     for id in &there.running {
-        forget_job(outlive, id)?;
+        forget_job(outlive, id, heard_at)?;
     }
     let file = is_configured.then(|| draft.file.clone().into());
     if is_configured {
@@ -67,7 +68,7 @@ fn gone(name: &str) -> Place {
 /// How long another process may write to the job's files.
 const WRITING_TAKES: Duration = Duration::from_secs(2);
 
-fn forget_job(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+fn forget_job(outlive: &Outlive, id: &JobId, heard_at: Option<WallTime>) -> Result<(), Error> {
     let job = outlive.job_dir(id);
     let failed = || Error::io("cannot write to", job.placed());
     let until = clock::boot() + WRITING_TAKES;
@@ -81,8 +82,12 @@ fn forget_job(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
             LockResult::Held => thread::sleep(Duration::from_millis(1)),
         }
     };
-    let (reason, at) = (FORGOTTEN.to_owned(), clock::wall());
-    append_placed_synced(&job, &PlacedStep::Lost { reason, at }).map_err(failed())?;
+    let lost = PlacedStep::Lost {
+        reason: FORGOTTEN.to_owned(),
+        at: clock::wall(),
+        heard_at,
+    };
+    append_placed_synced(&job, &lost).map_err(failed())?;
     drop(lock);
     // Records the end, so that it is told.
     away::find(outlive, &job, id).map(drop)
