@@ -2,8 +2,9 @@
 //! of the jobs there, so that one file is all that a place needs.
 //!
 //! ```text
-//!  outlive-far [--digest SHA256] [--home DIR]
-//!                                  the far end; it refuses to run if it is not the program with this digest
+//!  outlive-far [--digest SHA256] [--home DIR] [--mark TOKEN]
+//!                                  the far end; it refuses to run if it is not the program with this digest, and
+//!                                  says that it runs if whoever started it wants to know
 //!  outlive-far carry [REQUEST|-]   one call of a tunnel: carries out a request, and prints the answer as a line
 //!  outlive-far keeper DIRECTORY    the keeper of the job in that directory; also if its name is outlive-keeper
 //!  outlive-far --home DIR after JOB PID
@@ -11,7 +12,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use outlive::places::{bootstrap, tunnel};
+use outlive::places::{self, bootstrap, tunnel};
 use outlive::verbs::after::{self, MUST_NOT_START, Verdict};
 use outlive::{JobId, Outlive};
 use std::env;
@@ -19,7 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -56,21 +57,19 @@ fn main() -> ExitCode {
 
 fn serve(args: &[OsString]) -> Result<(), Box<dyn std::error::Error>> {
     let asked = Asked::read(args)
-        .ok_or("usage: outlive-far [--digest SHA256] [--home DIR]; outlive-far carry REQUEST")?;
+        .ok_or(
+            "usage: outlive-far [--digest SHA256] [--home DIR] [--mark TOKEN]; outlive-far carry REQUEST",
+        )?;
     if let Some(digest) = &asked.digest {
         bootstrap::check_own_program(&digest.to_string_lossy())?;
     }
-    let outlive = match asked.home {
-        None => Outlive::open()?,
-        Some(home) => Outlive::open_at(home)?,
-    };
+    let outlive = places::far::open_home(asked.home.map(PathBuf::from))?;
+    if let Some(token) = &asked.mark {
+        bootstrap::say_started(&token.to_string_lossy())?;
+    }
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    Ok(outlive::places::far::serve(
-        outlive.as_own_keeper(),
-        input,
-        output,
-    )?)
+    Ok(places::far::serve(outlive.as_own_keeper(), input, output)?)
 }
 
 fn wait_for_others(
@@ -95,6 +94,7 @@ fn wait_for_others(
 struct Asked {
     digest: Option<OsString>,
     home: Option<OsString>,
+    mark: Option<OsString>,
 }
 
 impl Asked {
@@ -107,6 +107,7 @@ impl Asked {
             match option.to_str()? {
                 "--digest" => asked.digest = Some(value.clone()),
                 "--home" => asked.home = Some(value.clone()),
+                "--mark" => asked.mark = Some(value.clone()),
                 _ => return None,
             }
         }

@@ -23,6 +23,7 @@
 use crate::clocks::{BootTime, WallTime};
 use crate::id::JobId;
 use crate::os_text::OsText;
+use crate::place::ContainerRef;
 use crate::spec::Spec;
 use outlive_api::job::Job;
 use serde::{Deserialize, Serialize};
@@ -190,6 +191,9 @@ pub struct Instance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     pub boot: String,
+    /// The container that it is, as its engine says. The courier fills this in: a container cannot know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerRef>,
 }
 
 /// The clocks of a place when it answered.
@@ -297,7 +301,13 @@ pub struct StreamEnd {
 #[serde(rename_all = "snake_case")]
 pub enum ToJournals {
     /// Send the records of this job after this number, now and as they come.
-    Follow { job: JobId, after: u64 },
+    Follow {
+        job: JobId,
+        after: u64,
+        /// What it was started in has been stopped since, so nothing of that time runs any more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stopped: bool,
+    },
     /// Send no more of this job.
     Leave { job: JobId },
     /// The replica has the records up to this number, synced to disk.

@@ -3,6 +3,10 @@
 //! ```text
 //!  local                      here
 //!  ssh:[user@]host[:port]     a host, as `ssh` and its configuration know it
+//!  docker:NAME, podman:NAME   a running container; `?user=U` names who runs programs in it
+//!  apptainer:instance://NAME  a running instance; also singularity:
+//!  apptainer:IMAGE            a container of its own for each job, on this machine
+//!  kube:[CTX/][NS/]pod/NAME[/CONTAINER]   a running pod
 //!  cmd:TEMPLATE               any command that runs `sh` there, with its standard input and output
 //!  text:TEMPLATE              any command that is given a command line, runs it there and prints what it printed
 //!  swerex:URL                 a server of SWE-ReX
@@ -10,6 +14,14 @@
 //!  NAME                       a place of the configuration, `[place.NAME]`
 //! ```
 //! Everything here is pure: nobody is contacted.
+
+mod container;
+mod ssh;
+
+pub use container::{
+    ApptainerImage, ApptainerInstance, Container, ContainerRef, Engine, INSTANCE, Pod, Runner,
+};
+pub use ssh::SshHost;
 
 use crate::label::Label;
 use serde::{Deserialize, Serialize};
@@ -26,6 +38,11 @@ const MAX_ADDRESS: usize = 1024;
 #[serde(into = "String", try_from = "String")]
 pub enum Address {
     Ssh(SshHost),
+    Container(Container),
+    Instance(ApptainerInstance),
+    /// Each job has a container of its own. It is a job of this machine.
+    Image(ApptainerImage),
+    Pod(Pod),
     /// The words of a command that runs `sh` at the place.
     Command(String),
     /// The words of a command that runs one command line at the place and prints what that printed.
@@ -34,14 +51,6 @@ pub enum Address {
     Swerex(String),
     /// What a program of this user lends under this name: it executes command lines for us.
     Caller(Label),
-}
-
-/// A host as `ssh` knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SshHost {
-    pub user: Option<String>,
-    pub host: String,
-    pub port: Option<u16>,
 }
 
 /// What a text names as a place.
@@ -64,11 +73,18 @@ pub enum BadPlace {
     #[error("a place cannot contain control characters")]
     ControlCharacter,
     #[error(
-        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], cmd:COMMAND, text:COMMAND, swerex:URL, caller:NAME, and names of your configuration"
+        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, apptainer:instance://NAME, apptainer:IMAGE, kube:[CONTEXT/][NAMESPACE/]pod/NAME, cmd:COMMAND, text:COMMAND, swerex:URL, caller:NAME, and names of your configuration"
     )]
     UnknownKind(String),
     #[error("{0:?} is no host for ssh: {1}")]
     BadHost(String, &'static str),
+    #[error("{text:?} is no name of {what}: {why}")]
+    BadAddress {
+        /// With its article.
+        what: &'static str,
+        text: String,
+        why: &'static str,
+    },
     #[error("cmd: needs a command that runs `sh`")]
     NoCommand,
     #[error("text: needs a command that is given a command line and prints what it printed")]
@@ -79,6 +95,13 @@ pub enum BadPlace {
     BadCaller(String, String),
     #[error("{0:?} cannot be the name of a place: {1}")]
     BadName(String, String),
+}
+
+impl BadPlace {
+    fn bad(what: &'static str, text: &str, why: &'static str) -> BadPlace {
+        let text = text.to_owned();
+        BadPlace::BadAddress { what, text, why }
+    }
 }
 
 impl PlaceName {
@@ -112,7 +135,12 @@ impl Address {
     /// Whether the place can only run one command and return its text.
     pub fn is_one_shot(&self) -> bool {
         match self {
-            Address::Ssh(_) | Address::Command(_) => false,
+            Address::Ssh(_)
+            | Address::Container(_)
+            | Address::Instance(_)
+            | Address::Image(_)
+            | Address::Pod(_)
+            | Address::Command(_) => false,
             Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => true,
         }
     }
@@ -126,6 +154,15 @@ impl Address {
         }
         match text.split_once(':') {
             Some(("ssh", host)) => SshHost::parse(host).map(Address::Ssh),
+            Some(("docker", name)) => {
+                Container::parse(Engine::Docker, name).map(Address::Container)
+            }
+            Some(("podman", name)) => {
+                Container::parse(Engine::Podman, name).map(Address::Container)
+            }
+            Some(("apptainer", rest)) => apptainer(Runner::Apptainer, rest),
+            Some(("singularity", rest)) => apptainer(Runner::Singularity, rest),
+            Some(("kube", pod)) => Pod::parse(pod).map(Address::Pod),
             Some(("cmd", command)) if command.trim().is_empty() => Err(BadPlace::NoCommand),
             Some(("cmd", command)) => Ok(Address::Command(command.to_owned())),
             Some(("text", command)) if command.trim().is_empty() => Err(BadPlace::NoTextCommand),
@@ -162,10 +199,21 @@ fn server(url: &str) -> Result<String, BadPlace> {
     Ok(url.trim_end_matches('/').to_owned())
 }
 
+fn apptainer(runner: Runner, rest: &str) -> Result<Address, BadPlace> {
+    match rest.strip_prefix(INSTANCE) {
+        Some(name) => ApptainerInstance::parse(runner, name).map(Address::Instance),
+        None => ApptainerImage::parse(runner, rest).map(Address::Image),
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Ssh(host) => write!(out, "ssh:{host}"),
+            Address::Container(container) => container.fmt(out),
+            Address::Instance(instance) => instance.fmt(out),
+            Address::Image(image) => image.fmt(out),
+            Address::Pod(pod) => pod.fmt(out),
             Address::Command(command) => write!(out, "cmd:{command}"),
             Address::Text(command) => write!(out, "text:{command}"),
             Address::Swerex(url) => write!(out, "swerex:{url}"),
@@ -188,70 +236,6 @@ impl TryFrom<String> for Address {
     }
 }
 
-impl SshHost {
-    /// `[user@]host[:port]`; an IPv6 address is written in brackets.
-    pub fn parse(text: &str) -> Result<SshHost, BadPlace> {
-        let bad = |why| BadPlace::BadHost(text.to_owned(), why);
-        let (user, rest) = match text.rsplit_once('@') {
-            Some((user, rest)) => (Some(user), rest),
-            None => (None, text),
-        };
-        let (host, port) = host_and_port(rest).ok_or_else(|| bad("the brackets do not fit"))?;
-        let port = match port.map(str::parse) {
-            None => None,
-            Some(Ok(0) | Err(_)) => return Err(bad("its port is no number from 1 to 65535")),
-            Some(Ok(port)) => Some(port),
-        };
-        // ssh would read such a word as an option.
-        if host.starts_with('-') || user.is_some_and(|user| user.starts_with('-')) {
-            return Err(bad("it begins with a hyphen"));
-        }
-        if host.is_empty() || user == Some("") {
-            return Err(bad("a part of it is empty"));
-        }
-        if text.contains(|letter: char| letter.is_whitespace() || "'\"\\;|&$`".contains(letter)) {
-            return Err(bad(
-                "it contains a space, a quote or another character of shells",
-            ));
-        }
-        Ok(SshHost {
-            user: user.map(str::to_owned),
-            host: host.to_owned(),
-            port,
-        })
-    }
-}
-
-fn host_and_port(text: &str) -> Option<(&str, Option<&str>)> {
-    let Some(bracketed) = text.strip_prefix('[') else {
-        return Some(match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        });
-    };
-    let (host, rest) = bracketed.split_once(']')?;
-    match rest {
-        "" => Some((host, None)),
-        rest => Some((host, Some(rest.strip_prefix(':')?))),
-    }
-}
-
-impl fmt::Display for SshHost {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(user) = &self.user {
-            write!(out, "{user}@")?;
-        }
-        match self.host.contains(':') {
-            true => write!(out, "[{}]", self.host)?,
-            false => out.write_str(&self.host)?,
-        }
-        match self.port {
-            Some(port) => write!(out, ":{port}"),
-            None => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
@@ -267,6 +251,19 @@ mod tests {
             "ssh:me@gpu1:2222",
             "ssh:[::1]:22",
             "ssh:me@[fe80::1]",
+            "docker:web-1",
+            "docker:0123456789ab?user=65534",
+            "podman:box_2.x?user=me",
+            "docker:web?user=1000:1000",
+            "apptainer:instance://work",
+            "singularity:instance://work",
+            "apptainer:/data/images/tools.sif",
+            "apptainer:docker://debian:12",
+            "kube:pod/web-0",
+            "kube:prod/pod/web-0/app",
+            "kube:minikube/prod/pod/web-0",
+            "kube:minikube//pod/web-0",
+            "kube:arn:aws:eks:eu-west-1:1:cluster/c1/prod/pod/web-0",
             "cmd:nsenter -t 1 -m sh",
             "text:docker exec web sh -c {}",
             "swerex:http://127.0.0.1:8000",
@@ -295,7 +292,27 @@ mod tests {
             "ssh:[::1]22",
             "cmd:",
             "cmd:  ",
-            "docker:x",
+            "lxd:x",
+            "docker:",
+            "docker:-v",
+            "docker:a b",
+            "docker:a;b",
+            "docker:x?user=",
+            "docker:x?user=-1",
+            "docker:x?shell=y",
+            "podman:--latest",
+            "apptainer:",
+            "apptainer:-x",
+            "apptainer:instance://",
+            "apptainer:instance://-x",
+            "kube:",
+            "kube:web-0",
+            "kube:pod/",
+            "kube:pod/-x",
+            "kube:pod/x/-y",
+            "kube:pod/x/y/z",
+            "kube:-c/ns/pod/x",
+            "kube:-ns/pod/x",
             "ssh:ho\nst",
             "text:",
             "text: ",

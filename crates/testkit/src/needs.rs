@@ -3,7 +3,9 @@
 //! If it is missing, the test prints NOT RUN and the reason. If everything must run (`CI=true`), the test fails
 //! instead.
 
-use crate::places::{sshd, swe_rex};
+use crate::places::engine::{Engine, Kind};
+use crate::places::image::{self, Image};
+use crate::places::{shared, sshd, swe_rex};
 use outlive_sys::process::own;
 use std::process::{Command, Stdio};
 
@@ -20,6 +22,10 @@ pub enum Need {
     Ssh,
     /// A server of SWE-ReX.
     SweRex,
+    /// Root rights, busybox, and a Podman that can start a container here.
+    Podman,
+    /// Root rights, busybox, and a Docker whose daemon can start a container here.
+    Docker,
     /// Root rights, `ip` and SSH: to make hosts with a network of their own.
     Hosts,
 }
@@ -27,6 +33,8 @@ pub enum Need {
 impl Need {
     fn is_met(self) -> bool {
         match self {
+            Need::Podman => works(Kind::Podman),
+            Need::Docker => works(Kind::Docker),
             Need::Root => own::user_id() == 0,
             Need::Strace => answers("strace"),
             Need::Python => answers("python3"),
@@ -39,6 +47,14 @@ impl Need {
 
     fn words(self) -> &'static str {
         match self {
+            Need::Podman => {
+                "it needs root, busybox and a Podman that starts containers here (Debian packages podman, runc, \
+                 netavark, catatonit, busybox-static)"
+            }
+            Need::Docker => {
+                "it needs root, busybox and a dockerd that starts containers here (Debian packages docker.io, \
+                 busybox-static)"
+            }
             Need::Root => "it needs root",
             Need::Strace => "it needs strace (Debian package strace)",
             Need::Python => "it needs python3 (Debian package python3)",
@@ -52,6 +68,37 @@ impl Need {
             }
         }
     }
+}
+
+/// Whether an engine starts a container here. Tried once a boot.
+fn works(kind: Kind) -> bool {
+    if !Need::Root.is_met() || image::busybox().is_none() {
+        return false;
+    }
+    let boot = outlive_sys::offers::host::boot_id().unwrap_or_default();
+    let known = shared().join(format!("{}-works-{boot}", kind.as_str()));
+    known.exists() || (starts_a_container(kind) && std::fs::write(known, "").is_ok())
+}
+
+fn starts_a_container(kind: Kind) -> bool {
+    if !has_version(kind.as_str()) {
+        return false;
+    }
+    let directory = tempfile::tempdir();
+    let tried = directory.and_then(|directory| {
+        let engine = Engine::start(kind, directory.path())?;
+        engine.run("probe", &[], Image::Usual, &["true"])
+    });
+    tried.is_ok()
+}
+
+fn has_version(program: &str) -> bool {
+    let mut asked = Command::new(program);
+    asked
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    asked.status().is_ok_and(|status| status.success())
 }
 
 fn answers(program: &str) -> bool {

@@ -234,7 +234,11 @@ impl WireClient {
 
     pub fn follow(&self, job: &str, after: u64) {
         let job = JobId::parse(job).unwrap();
-        self.ask_journals(&ToJournals::Follow { job, after });
+        self.ask_journals(&ToJournals::Follow {
+            job,
+            after,
+            stopped: false,
+        });
     }
 
     pub fn ack(&self, job: &str, seq: u64) {

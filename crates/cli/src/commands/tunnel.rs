@@ -45,7 +45,12 @@ fn carry(context: &Context, place: &Place) -> io::Result<Unreached> {
                 Err(why) => return Ok(why),
             }
         }
-        Address::Ssh(_) | Address::Command(_) => {
+        Address::Ssh(_)
+        | Address::Container(_)
+        | Address::Instance(_)
+        | Address::Image(_)
+        | Address::Pod(_)
+        | Address::Command(_) => {
             let why = format!("{} is not reached by single commands", place.name);
             return Ok(Unreached::Refused(why));
         }

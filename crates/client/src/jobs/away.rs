@@ -242,6 +242,14 @@ pub fn output_path(job: &JobDir, id: &JobId) -> Option<PathBuf> {
     Some(Home::at(root.to_owned()).job(id).output())
 }
 
+/// When the place of a job that is lost with it was last heard from.
+pub fn heard_before_lost(job: &JobDir, state: &State) -> Option<Timestamp> {
+    let end = state.end().filter(|end| end.ended_by == EndedBy::Place)?;
+    let is_lost = matches!(end.outcome, Outcome::Lost { .. });
+    let placed = is_lost.then(|| Placed::read(job).ok())??;
+    placed.last_heard_at().map(Timestamp::from)
+}
+
 /// The place of a job.
 pub fn resolve(outlive: &Outlive, away: &Away) -> Result<Place, Error> {
     let place = Place::resolve(outlive, &away.place)?;

@@ -144,7 +144,7 @@ fn as_it_is(
             // A place says that only when it is asked.
             output_bytes: (!is_far).then_some(output.bytes),
         }),
-        heard_at: None,
+        heard_at: away::heard_before_lost(dir, state).filter(|_| is_far),
         unreachable: there,
         adopted: spec.adopted.map(|job| job.as_found),
         output,

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::away::{self, Away, Kept};
 use crate::jobs::connection::{Connection, PATIENCE};
-use crate::jobs::whereabouts::{self, Elsewhere, Whereabouts};
+use crate::jobs::whereabouts::{self, Elsewhere, GoneReason, Whereabouts};
 use outlive_core::place::LOCAL;
 use outlive_core::{JobDir, JobId, ProcRef, Spec, State, ending, layout, named};
 use outlive_sys::lock::{self, LockResult};
@@ -163,6 +163,25 @@ impl Met {
             presence,
             state,
             leader: None,
+        }
+    }
+}
+
+/// The caller knows that what the job ran in was stopped since, so nothing of that time runs any more. Records how the
+/// job ended, unless that can be seen from here or somebody keeps it.
+pub fn settle_stopped(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+    let job = outlive.job_dir(id);
+    let state = job.read_journal()?.state;
+    let is_elsewhere = || whereabouts::find(outlive, &job, &state);
+    if state.is_final() || !matches!(is_elsewhere()?, Whereabouts::Elsewhere(_)) {
+        return Ok(());
+    }
+    let taken = lock::take(open_lock(&job)?);
+    match taken.map_err(Error::io("cannot take the lock", job.lock()))? {
+        LockResult::Held => Ok(()),
+        LockResult::Acquired(lock) => {
+            let gone = Some(GoneReason::NamespaceEnded);
+            recover(outlive, &job, id, lock, gone)
         }
     }
 }

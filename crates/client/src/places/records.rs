@@ -76,7 +76,13 @@ pub enum PlacedStep {
     /// The job is not there, and no earlier request can start it any more.
     NotStarted { reason: String, at: WallTime },
     /// The job was given up by request, or its instance is gone for good.
-    Lost { reason: String, at: WallTime },
+    Lost {
+        reason: String,
+        at: WallTime,
+        /// When its place was last heard from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heard_at: Option<WallTime>,
+    },
     /// A configured doorbell rang here, or failed to.
     Rung {
         doorbell: String,
@@ -180,6 +186,14 @@ impl Placed {
     pub fn instance(&self) -> Option<&Instance> {
         self.steps.iter().find_map(|step| match step {
             PlacedStep::Asked { instance, .. } => Some(instance),
+            _ => None,
+        })
+    }
+
+    /// When the place of a lost job was last heard from.
+    pub fn last_heard_at(&self) -> Option<WallTime> {
+        self.steps.iter().find_map(|step| match step {
+            PlacedStep::Lost { heard_at, .. } => *heard_at,
             _ => None,
         })
     }

@@ -4,7 +4,7 @@ use crate::config::Secret;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use outlive_core::place::{Address, PlaceName};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A place that is not this machine.
@@ -125,6 +125,19 @@ impl Place {
             }
         };
         Ok(Some(place))
+    }
+
+    /// Where its jobs are kept there, if that is known here. Else the far end looks for a directory.
+    pub fn far_home(&self) -> Option<PathBuf> {
+        let configured = self.settings.home.clone();
+        configured.or_else(|| match &self.address {
+            // It shares the home directory of the user with this machine, and its processes have other numbers.
+            Address::Instance(instance) => {
+                let directory = "~/.local/state/outlive-at";
+                Some(Path::new(directory).join(&instance.name))
+            }
+            _ => None,
+        })
     }
 
     /// The name of its directory in `places/`.

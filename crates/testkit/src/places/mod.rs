@@ -8,10 +8,14 @@
 //! | [`OneShot`] | `text:`, a script that runs one command and does to its text what services do |
 //! | [`Lent`] | `caller:`, the same script, which this process executes for a lender |
 //! | [`SweRex`] | `swerex:`, a real server of SWE-ReX, one for each test |
+//! | [`InContainer`] | `docker:`, `podman:`, a container of an engine of the test |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
 mod cmd_sh;
+mod container;
+pub mod engine;
 mod hosts;
+pub mod image;
 mod lent;
 pub mod one_shot;
 mod ssh;
@@ -19,6 +23,7 @@ pub mod sshd;
 pub mod swe_rex;
 
 pub use cmd_sh::CmdSh;
+pub use container::{Container, InContainer, Inside, SharedEngine};
 pub use hosts::Hosts;
 pub use lent::Lent;
 pub use one_shot::OneShot;

@@ -129,7 +129,7 @@ impl There {
 #[track_caller]
 fn said(mut ends: WireEnds) -> Vec<String> {
     ends.input.write_all(b"go\n").unwrap();
-    let mut lines = BufReader::new(&ends.output).lines();
+    let mut lines = BufReader::new(ends.output.try_clone().unwrap()).lines();
     let start: Vec<String> = lines
         .by_ref()
         .map(|line| line.unwrap())
@@ -139,7 +139,7 @@ fn said(mut ends: WireEnds) -> Vec<String> {
     assert_eq!(lines.next().unwrap().unwrap(), "a frame", "{start:?}");
     drop(ends.input);
     assert!(lines.next().is_none(), "it ends with its input");
-    let mut child = ends.carrier.child;
-    assert!(child.wait().unwrap().success());
+    drop(ends.output);
+    assert_eq!(ends.carrier.ended().how, transport::How::Code(0));
     start
 }

@@ -28,6 +28,7 @@ use super::{Place, Unreached};
 use crate::random;
 use outlive_core::BootTime;
 use std::fs::File;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use talk::Talk;
@@ -84,7 +85,7 @@ pub fn run(
     by: BootTime,
 ) -> Result<(), Failure> {
     let token = random::token().map_err(|error| Unreached::NoCourier(error.to_string()))?;
-    let mut talk = Talk::new(input, output, format!("{MARK}-{token}"), by);
+    let mut talk = Talk::new(input, output, mark(&token), by);
     talk.send(&script(place, program, &token))?;
     loop {
         let line = talk.next_line()?;
@@ -108,6 +109,36 @@ pub fn run(
             }
         }
     }
+}
+
+/// Waits until the program says that it has started, which was told to say so with this token.
+pub fn wait_for_start(
+    input: &mut File,
+    output: &mut File,
+    token: &str,
+    by: BootTime,
+) -> Result<(), Failure> {
+    let mut talk = Talk::new(input, output, mark(token), by);
+    let line = talk.next_line()?;
+    match parse(&line) {
+        Some(Said::Starts) => talk.finish(),
+        _ => {
+            let why = format!("the program there said what it cannot: {line:?}");
+            Err(Unreached::NotUnderstood(why).into())
+        }
+    }
+}
+
+/// Says what [`wait_for_start`] waits for: this process is the program.
+pub fn say_started(token: &str) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "\n{} have", mark(token))?;
+    output.flush()
+}
+
+/// What each line begins with that is ours.
+fn mark(token: &str) -> String {
+    format!("{MARK}-{token}")
 }
 
 impl Form {
@@ -162,7 +193,7 @@ fn script(place: &Place, program: &Program, token: &str) -> Vec<u8> {
         ("token", token.as_bytes().to_vec()),
         ("digest", program.digest.as_bytes().to_vec()),
         ("size", program.size.to_string().into_bytes()),
-        ("home", path(&settings.home)),
+        ("home", path(&place.far_home())),
         ("far_dir", path(&settings.far_dir)),
         ("request", Vec::new()),
     ] {

@@ -9,13 +9,14 @@
 use super::Form;
 use crate::environment;
 use crate::home::outlive::Outlive;
-use crate::places::Unreached;
+use crate::places::{Place, Unreached};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use outlive_core::layout;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -96,6 +97,26 @@ impl Program {
             self.machine,
             environment::FAR
         )))
+    }
+
+    /// Its name at a place.
+    pub fn file_name(&self) -> String {
+        format!("{FAR}{}", self.digest)
+    }
+
+    /// The command that starts it from this path, where there is no shell. It says that it has started, with this token.
+    pub fn start_words(&self, path: &Path, place: &Place, token: &str) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![path.into()];
+        words.extend(["--digest", &self.digest, "--mark", token].map(OsString::from));
+        if let Some(home) = place.far_home() {
+            words.extend(["--home".into(), home.into_os_string()]);
+        }
+        words
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> Result<Vec<u8>, Unreached> {
+        self.packed(Form::Plain)
     }
 
     /// Its bytes, as they are sent.

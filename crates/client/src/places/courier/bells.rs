@@ -17,7 +17,7 @@ use crate::places::records::{self, Placed, PlacedStep};
 use outlive_core::doorbell::{Doorbell, next_try};
 use outlive_core::layout;
 use outlive_core::units::show_duration;
-use outlive_core::{BootTime, JobId, Spec, State, words};
+use outlive_core::{BootTime, JobDir, JobId, Spec, State, ending, words};
 use outlive_sys::process::{PidFd, own};
 use outlive_sys::{file, spawn};
 use std::collections::HashMap;
@@ -119,6 +119,25 @@ fn ring_until_done(courier: &Courier, job: &JobId) {
     }
     let left = ids_in(&directory).unwrap_or_default();
     courier.keep_for_bells(left.len());
+}
+
+impl Courier {
+    /// Called before the end of a job is written to its replica.
+    pub fn before_end(&self, dir: &JobDir, spec: &Spec) -> io::Result<()> {
+        // Its names are on the disk since its start.
+        ending::relink(dir, spec)?;
+        remember(&self.outlive, &self.place, spec)
+    }
+
+    /// Rings for the jobs that have ended.
+    pub fn look_at_bells(self: &Arc<Courier>) {
+        look(self, None);
+    }
+
+    /// Rings for this job, which has ended.
+    pub fn ring_for(self: &Arc<Courier>, job: &JobId) {
+        look(self, Some(job));
+    }
 }
 
 impl Bells {

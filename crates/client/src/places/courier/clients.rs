@@ -1,6 +1,7 @@
 //! The clients of a courier: each has a connection, a request, and a thread.
 
 use super::ask::{self, Said};
+use super::containers;
 use super::desk::Courier;
 use super::relay::{EndOf, Ended, Opened, Relaying};
 use super::{owed, settling, starts, thread};
@@ -9,7 +10,7 @@ use crate::hooks::{self, CourierHook};
 use crate::places::Unreached;
 use crate::places::dial::{Reply, Request};
 use outlive_api::failure::ErrorCode;
-use outlive_core::far::{Call, FarFailure, FarFile, MAX_CALL, Opening};
+use outlive_core::far::{Answer, Call, FarFailure, FarFile, MAX_CALL, Opening};
 use outlive_core::{BootTime, JobId};
 use outlive_sys::control::{Listener, Read, Stream};
 use outlive_sys::poll::{self, Interest};
@@ -143,11 +144,11 @@ fn greet(courier: &Courier, by: BootTime) -> Reply {
 
 /// Asks over the next wire again if one is lost. Every call can be repeated.
 pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
-    let mut lost = None;
+    let mut was_sent = false;
     loop {
         let wire = match courier.wire(by) {
             Ok(wire) => wire,
-            Err(why) => return lost.map_or(Reply::Unreached(why), Reply::Lost),
+            Err(why) => return without_wire(courier, call, why, was_sent, by),
         };
         match call {
             Call::Remove { jobs } => owed::pay_for(courier, &wire, jobs),
@@ -160,15 +161,42 @@ pub fn call(courier: &Arc<Courier>, call: &Call, by: BootTime) -> Reply {
         let asked = match ask::send(&wire, call) {
             Ok(asked) => asked,
             Err(_) if clock::boot() < by && wire.is_lost() => continue,
-            Err(why) => return lost.map_or(Reply::Unreached(why), Reply::Lost),
+            Err(why) => return not_reached(was_sent, why),
         };
         match asked.wait(Some(by)) {
             Some(Said::Answer(answer)) => return Reply::Answer(Box::new(answer)),
             Some(Said::Lost(why)) if clock::boot() >= by => return Reply::Lost(why),
-            Some(Said::Lost(why)) => lost = Some(why),
+            Some(Said::Lost(_)) => was_sent = true,
             Some(Said::Unreadable(why)) => return Reply::Lost(why),
             None => return Reply::Lost(Unreached::TimedOut),
         }
+    }
+}
+
+/// The answer of a place that was not reached. What was in a container that exists no more is removed with it.
+fn without_wire(
+    courier: &Courier,
+    call: &Call,
+    why: Unreached,
+    was_sent: bool,
+    by: BootTime,
+) -> Reply {
+    match (call, &why) {
+        (Call::Remove { jobs }, Unreached::NoSuchInstance(_))
+            if containers::are_gone(courier, jobs, by) =>
+        {
+            let left = Vec::new();
+            Reply::Answer(Box::new(Answer::Removed { left }))
+        }
+        _ => not_reached(was_sent, why),
+    }
+}
+
+/// The newest reason says most: the first one may be that a connection was closed.
+fn not_reached(was_sent: bool, why: Unreached) -> Reply {
+    match was_sent {
+        true => Reply::Lost(why),
+        false => Reply::Unreached(why),
     }
 }
 

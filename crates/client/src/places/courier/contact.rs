@@ -1,6 +1,7 @@
 //! Reaching the place: the thread that opens each wire, greets, and reads until the wire is lost.
 
 use super::ask::{self, Said};
+use super::containers;
 use super::desk::Courier;
 use super::journals::JournalStream;
 use super::owed;
@@ -14,6 +15,7 @@ use crate::places::Unreached;
 use crate::places::records::{self, Start};
 use crate::places::transport::{self, WireEnds};
 use outlive_core::far::{Answer, Call, Greeting, Hello, WIRE};
+use outlive_core::place::ContainerRef;
 use outlive_core::{BootTime, event, layout, spec};
 use std::fs::File;
 use std::io;
@@ -32,11 +34,17 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
     let by = clock::boot() + courier.place.settings.reach;
     let ends = match transport::open(&courier.outlive, &courier.place, by) {
         Ok(ends) => ends,
-        Err(why) => return why,
+        Err(why) => {
+            if matches!(why, Unreached::NoSuchInstance(_)) {
+                let known = records::read_known(&courier.outlive, &courier.place);
+                containers::settle_gone(courier, known.as_ref(), None, by);
+            }
+            return why;
+        }
     };
     let mut was_reached = false;
     let served = begin(&ends.input, ends.carrier.is_tunnel()).and_then(|wire| {
-        let served = serve(courier, &wire, &ends.output, by);
+        let served = serve(courier, &wire, &ends.output, ends.container.as_ref(), by);
         was_reached = wire.greeting().is_some();
         served
     });
@@ -44,6 +52,7 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
         input,
         output,
         carrier,
+        ..
     } = ends;
     let why = match &served {
         Ok(()) | Err(Fault::Ended) => Unreached::Refused("the connection was closed".to_owned()),
@@ -89,10 +98,12 @@ fn serve(
     courier: &Arc<Courier>,
     wire: &Arc<Wire>,
     output: &File,
+    container: Option<&ContainerRef>,
     by: BootTime,
 ) -> Result<(), Fault> {
     let mut reading = Reading::of(wire, output);
-    let served = meet(courier, wire, &mut reading, by).and_then(|()| {
+    let met = meet(courier, wire, &mut reading, container, by);
+    let served = met.and_then(|()| {
         courier.reached(wire);
         let (mine, over) = (Arc::clone(courier), Arc::clone(wire));
         // It asks, so another thread must read.
@@ -119,11 +130,14 @@ fn meet(
     courier: &Arc<Courier>,
     wire: &Arc<Wire>,
     reading: &mut Reading<'_>,
+    container: Option<&ContainerRef>,
     by: BootTime,
 ) -> Result<(), Fault> {
-    let greeting = greet(courier, wire, reading, by)?;
+    let mut greeting = greet(courier, wire, reading, by)?;
+    greeting.instance.container = container.cloned();
     hooks::reach_courier(CourierHook::Greeted);
-    check_instance(courier, &greeting).map_err(Fault::Broken)?;
+    let earlier = containers::check_instance(courier, &greeting.instance, by);
+    let earlier = earlier.map_err(Fault::Broken)?;
     courier.note_contact(&greeting.instance);
     let home = greeting.instance.home.clone();
     wire.set_greeting(greeting);
@@ -136,13 +150,16 @@ fn meet(
             Start::NotStarted(_) | Start::Lost(_) => super::journals::finish(courier, id),
             // Whoever recorded the end was killed before the place was told.
             Start::Answered if standing.is_final => ack_all(courier, &standing),
-            Start::Answered if standing.is_at(&home) => journals.follow(wire, id),
+            Start::Answered if standing.is_at(&home) => {
+                journals.follow(wire, id, containers::was_stopped(&standing, container))
+            }
             Start::Answered | Start::Asked => Ok(()),
         };
         if let Err(error) = done {
             courier.log.note(&format!("cannot follow {id}: {error}"));
         }
     }
+    containers::settle_gone(courier, earlier.as_ref(), Some(wire), by);
     courier.look_at_bells();
     Ok(())
 }
@@ -194,24 +211,6 @@ fn greet(
             Some(Said::Lost(why) | Said::Unreadable(why)) => return Err(Fault::Broken(why)),
         }
     }
-}
-
-/// The jobs of a place are at one home. Whatever another one says about them is no news of them.
-fn check_instance(courier: &Courier, greeting: &Greeting) -> Result<(), Unreached> {
-    let Some(known) = records::read_known(&courier.outlive, &courier.place) else {
-        return Ok(());
-    };
-    let there = &greeting.instance;
-    if known.instance.home == there.home {
-        return Ok(());
-    }
-    Err(Unreached::OtherInstance(format!(
-        "another home answers there ({} on {}) than the one that has its jobs ({} on {})",
-        there.root.lossy(),
-        there.host,
-        known.instance.root.lossy(),
-        known.instance.host
-    )))
 }
 
 #[cfg(test)]

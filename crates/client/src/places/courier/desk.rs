@@ -1,7 +1,8 @@
 //! What the threads of a courier share: whether there is a wire, who wants one, and who listens.
 
-use super::bells::{self, Bells};
+use super::bells::Bells;
 use super::claims::Claims;
+use super::containers::Graveyard;
 use super::haste::Haste;
 use super::journals::Clerk;
 use super::log::Log;
@@ -13,12 +14,10 @@ use crate::home::outlive::Outlive;
 use crate::places::dial::Tidings;
 use crate::places::records::{self, Known, Silence};
 use crate::places::{Place, Unreached};
-use outlive_core::ending;
-use outlive_core::far::{HomeId, Instance, ToJournals};
-use outlive_core::{BootTime, JobDir, JobId, Spec, WallTime};
+use outlive_core::far::{HomeId, Instance};
+use outlive_core::{BootTime, JobId, WallTime};
 use outlive_sys::control::Stream;
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,6 +38,7 @@ pub struct Courier {
     pub clerk: Clerk,
     pub bells: Bells,
     pub haste: Haste,
+    pub gone_containers: Graveyard,
     desk: Mutex<Desk>,
     changed: Condvar,
 }
@@ -106,6 +106,7 @@ impl Courier {
             clerk: Clerk::default(),
             bells: Bells::default(),
             haste: Haste::default(),
+            gone_containers: Graveyard::default(),
             desk: Mutex::new(Desk {
                 wire: None,
                 begun: 0,
@@ -255,28 +256,10 @@ impl Courier {
         }
     }
 
-    /// Asks for the journal of a job.
-    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
-        match wire.journals() {
-            Some(journals) => journals.follow(wire, job),
-            None => Ok(()),
-        }
-    }
-
     /// Tells who listens that the replica of this job has news.
     pub fn tell_changed(&self, job: &JobId) {
         let job = job.clone();
         tell(&mut self.desk(), &Tidings::Changed { job });
-    }
-
-    /// Says something on the stream of journals, if there is a wire.
-    pub fn tell_journals(&self, line: &ToJournals) {
-        let wire = usable(&self.desk());
-        if let Some(wire) = wire
-            && let Some(journals) = wire.journals()
-        {
-            journals.say(&wire, line);
-        }
     }
 
     /// The home that answers there.
@@ -284,23 +267,6 @@ impl Courier {
         let wire = usable(&self.desk())?;
         wire.greeting()
             .map(|greeting| greeting.instance.home.clone())
-    }
-
-    /// Called before the end of a job is written to its replica.
-    pub fn before_end(&self, dir: &JobDir, spec: &Spec) -> io::Result<()> {
-        // Its names are on the disk since its start.
-        ending::relink(dir, spec)?;
-        bells::remember(&self.outlive, &self.place, spec)
-    }
-
-    /// Rings for the jobs that have ended.
-    pub fn look_at_bells(self: &Arc<Courier>) {
-        bells::look(self, None);
-    }
-
-    /// Rings for this job, which has ended.
-    pub fn ring_for(self: &Arc<Courier>, job: &JobId) {
-        bells::look(self, Some(job));
     }
 
     /// An attempt has failed, or a wire was lost. Writes down that the place is not reached.
@@ -332,12 +298,18 @@ impl Courier {
         self.changed.notify_all();
     }
 
-    /// Writes down that the place has answered as this instance.
+    /// Writes down that the place has answered as this instance, whose jobs are those of the place.
     pub fn note_contact(&self, instance: &Instance) {
         self.desk().heard_at = Some(clock::wall());
         let known = records::read_known(&self.outlive, &self.place);
+        let known = known.map(|known| known.instance);
+        // The first contact counts as long as its home answers. Its container may have been started again.
+        let earlier = known.filter(|known| known.home == instance.home);
         self.write_known(&Known {
-            instance: known.map_or_else(|| instance.clone(), |known| known.instance),
+            instance: Instance {
+                container: instance.container.clone(),
+                ..earlier.unwrap_or_else(|| instance.clone())
+            },
             heard_at: clock::wall(),
             unreached: None,
         });

@@ -71,11 +71,16 @@ impl JournalStream {
         Ok(stream)
     }
 
-    /// Asks for the records of a job that are not here.
-    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
+    /// Asks for the records of a job that are not here. `stopped` if what it was started in has been stopped since.
+    pub fn follow(&self, wire: &Wire, job: &JobId, stopped: bool) -> io::Result<()> {
         if let Some(after) = self.courier.replicas.follow(&self.courier, job)? {
             let job = job.clone();
-            self.say(wire, &ToJournals::Follow { job, after });
+            let follow = ToJournals::Follow {
+                job,
+                after,
+                stopped,
+            };
+            self.say(wire, &follow);
         }
         Ok(())
     }
@@ -171,6 +176,25 @@ impl Sink for JournalStream {
             End::Lost(_) => {}
             End::Well => wire.cut(Unreached::Refused("it sends no more journals".to_owned())),
             End::Refused(failure) => wire.cut(Unreached::Refused(failure.message)),
+        }
+    }
+}
+
+impl Courier {
+    /// Asks for the journal of a job.
+    pub fn follow(&self, wire: &Wire, job: &JobId) -> io::Result<()> {
+        match wire.journals() {
+            Some(journals) => journals.follow(wire, job, false),
+            None => Ok(()),
+        }
+    }
+
+    /// Says something on the stream of journals, if there is a wire.
+    pub fn tell_journals(&self, line: &ToJournals) {
+        if let Some(wire) = self.wire_now()
+            && let Some(journals) = wire.journals()
+        {
+            journals.say(&wire, line);
         }
     }
 }
@@ -281,8 +305,12 @@ pub fn gone(courier: &Arc<Courier>, job: &JobId) -> io::Result<()> {
         return Ok(());
     }
     let reason = format!("it was removed at {}", courier.place.name);
-    let at = clock::wall();
-    replicas::note(&courier.outlive, job, &PlacedStep::Lost { reason, at })?;
+    let lost = PlacedStep::Lost {
+        reason,
+        at: clock::wall(),
+        heard_at: Some(clock::wall()),
+    };
+    replicas::note(&courier.outlive, job, &lost)?;
     finish(courier, job)
 }
 

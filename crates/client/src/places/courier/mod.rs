@@ -24,6 +24,7 @@
 //! | `owed` | last acks that the place has not confirmed |
 //! | `haste` | pauses before a job is asked about again whose streams end at once |
 //! | `retries` | when a place that cannot be reached is tried again by itself |
+//! | `containers` | jobs whose container was stopped, or exists no more |
 //! | `starts`, `settling` | starts, and finding out about those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
@@ -36,6 +37,7 @@ mod bells;
 mod claims;
 mod clients;
 mod contact;
+mod containers;
 mod desk;
 mod enter;
 mod haste;

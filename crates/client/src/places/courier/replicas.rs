@@ -16,6 +16,7 @@ use outlive_core::event::{Event, Record};
 use outlive_core::far::{HomeId, MAX_LINE};
 use outlive_core::journal::{self, Journal};
 use outlive_core::layout;
+use outlive_core::place::ContainerRef;
 use outlive_core::{JobDir, JobId, JournalWriter, Spec, State};
 use outlive_sys::lock;
 use std::collections::HashMap;
@@ -246,6 +247,11 @@ pub fn standing(courier: &Courier, id: &JobId) -> Option<Standing> {
 }
 
 impl Standing {
+    /// What its start was sent to, if that is a container.
+    pub fn container(&self) -> Option<&ContainerRef> {
+        self.placed.instance()?.container.as_ref()
+    }
+
     /// Whether its start was sent to this home.
     pub fn is_at(&self, home: &HomeId) -> bool {
         let instance = self.placed.instance();

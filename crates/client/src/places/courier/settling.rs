@@ -156,8 +156,8 @@ pub fn stand_one(wire: &Wire, job: &JobId, by: BootTime) -> Result<far::Standing
 }
 
 /// A start that nobody is making any more.
-struct Abandoned<'a> {
-    job: JobId,
+pub struct Abandoned<'a> {
+    pub job: JobId,
     _claim: Claim<'a>,
     /// The process that started it would hold it.
     _placing: File,
@@ -209,7 +209,8 @@ pub fn settle(courier: &Arc<Courier>, wire: &Arc<Wire>, only: Option<&JobId>) ->
 }
 
 impl<'a> Abandoned<'a> {
-    fn take(courier: &'a Arc<Courier>, standing: Standing) -> Option<Abandoned<'a>> {
+    /// `None` if somebody makes the start, or it is decided.
+    pub fn take(courier: &'a Arc<Courier>, standing: Standing) -> Option<Abandoned<'a>> {
         let claim = courier.claims.try_take(&standing.id)?;
         let dir = courier.outlive.job_dir(&standing.id);
         // A launcher holds the first until it sends the start, and the second until that is answered.

@@ -19,6 +19,8 @@ pub struct Followed {
     pub job: JobId,
     /// The courier has the records up to this number.
     after: u64,
+    /// Nothing runs any more that ran when the job was started, and this is not recorded yet.
+    stopped: AtomicBool,
     position: Mutex<Position>,
     left: AtomicBool,
     /// How many times in a row it could not be followed.
@@ -47,10 +49,11 @@ struct Header {
 }
 
 impl Followed {
-    pub fn new(job: JobId, after: u64) -> Followed {
+    pub fn new(job: JobId, after: u64, stopped: bool) -> Followed {
         Followed {
             job,
             after,
+            stopped: AtomicBool::new(stopped),
             position: Mutex::default(),
             left: AtomicBool::new(false),
             failures: AtomicU32::new(0),
@@ -64,6 +67,11 @@ impl Followed {
 
     pub fn is_left(&self) -> bool {
         self.left.load(Ordering::Acquire)
+    }
+
+    /// Whether it is to be recorded that nothing of the job runs any more. Only the first call says so.
+    pub fn take_stopped(&self) -> bool {
+        self.stopped.swap(false, Ordering::AcqRel)
     }
 
     /// Counts one more failure. Returns how many there were before it.

@@ -93,7 +93,11 @@ impl Journals {
         let asked = serde_json::from_slice(line).map_err(|error| BadRequest(error.to_string()))?;
         match asked {
             // Not an ack: what the courier has may not be on its disk.
-            ToJournals::Follow { job, after } => self.follow(&job, after),
+            ToJournals::Follow {
+                job,
+                after,
+                stopped,
+            } => self.follow(&job, after, stopped),
             ToJournals::Leave { job } => {
                 if let Some(left) = self.table().jobs.remove(&job) {
                     left.leave();
@@ -115,12 +119,12 @@ impl Journals {
     }
 
     /// Sends the records after this one from now on, whatever was sent before.
-    fn follow(&self, job: &JobId, after: u64) -> Result<(), BadRequest> {
+    fn follow(&self, job: &JobId, after: u64, stopped: bool) -> Result<(), BadRequest> {
         let mut table = self.table();
         if table.jobs.len() >= MAX_FOLLOWED {
             return Err(BadRequest("too many jobs are followed".to_owned()));
         }
-        let new = Arc::new(Followed::new(job.clone(), after));
+        let new = Arc::new(Followed::new(job.clone(), after, stopped));
         if let Some(left) = table.jobs.insert(job.clone(), Arc::clone(&new)) {
             left.leave();
         }
@@ -134,7 +138,7 @@ impl Journals {
     pub fn begin(&self, job: &JobId) {
         let is_known = self.table().jobs.contains_key(job);
         if !is_known {
-            let _ = self.follow(job, 0);
+            let _ = self.follow(job, 0, false);
         }
     }
 

@@ -13,6 +13,7 @@
 //! | `outbox`, `stream` | frames out, in order; the flow of each stream |
 //! | `calls` | what each stream carries, and the answer of each call |
 //! | `greeting`, `epoch` | the hello, and that no earlier wire starts a job after it |
+//! | `home` | the home there, if nobody names one |
 //! | `standing` | whether a job is there |
 //! | `launching`, `login` | starting a job at most once; the environment of a login shell |
 //! | `journals`, `followed`, `watching` | the records of all jobs, as they come |
@@ -26,6 +27,7 @@ mod calls;
 mod epoch;
 mod followed;
 mod greeting;
+mod home;
 mod journals;
 mod launching;
 mod login;
@@ -42,6 +44,7 @@ use crate::home::outlive::{Caller, Outlive};
 use crate::hooks;
 use acks::Acks;
 use greeting::Greeted;
+pub use home::open_home;
 use journals::Journals;
 use outlive_core::JobId;
 use outlive_core::far::{FarFailure, HOME_GONE};

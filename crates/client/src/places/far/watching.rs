@@ -90,6 +90,10 @@ fn attend(
     if followed.is_left() {
         return Ok(None);
     }
+    if followed.take_stopped() {
+        // If that fails, it is still kept elsewhere as far as one can see here, and the next wire says it again.
+        let _ = presence::settle_stopped(&journals.outlive, &followed.job);
+    }
     let tried = try_to_attend(journals, followed, has_room);
     keeper_process::reap();
     match tried {

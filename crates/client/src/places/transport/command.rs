@@ -1,14 +1,10 @@
-//! The command line that runs `sh` at an address.
+//! The command lines that run `sh` at a host, and by the words of a template.
 
-use crate::environment;
+use super::line::{Inherits, Line};
 use crate::places::Unreached;
-use outlive_core::place::{Address, SshHost};
-use std::env;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use outlive_core::place::SshHost;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// What `ssh` may not do for us, whatever the user's configuration says. Host keys are checked as it says.
 ///
@@ -30,114 +26,51 @@ const OPTIONS: [&str; 8] = [
 /// this name alone, because the path of a socket must be short.
 pub const MASTER: &str = "ssh";
 
-/// The command for an address. `directory` is that of the place here. `None` for a place that can only run one command.
-pub fn of(address: &Address, directory: &Path) -> Result<Option<Command>, Unreached> {
-    match address {
-        Address::Ssh(host) => ssh(host, directory).map(Some),
-        Address::Command(template) => template_of(template).map(Some),
-        Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => Ok(None),
-    }
-}
-
-fn ssh(host: &SshHost, directory: &Path) -> Result<Command, Unreached> {
-    let mut command = Command::new(program("ssh", "install the client of OpenSSH")?);
-    command.arg("-T");
+/// The command that runs `sh` at a host. `directory` is that of the place here.
+pub fn ssh(host: &SshHost, directory: &Path) -> Line {
+    // No variable of ours, in case the configuration sends variables.
+    let advice = "install the client of OpenSSH";
+    let mut line = Line::new("ssh", advice, Inherits::AllButOurs).with(["-T"]);
     for option in OPTIONS {
-        command.args(["-o", option]);
+        line = line.with(["-o", option]);
     }
     if is_socket(&directory.join(MASTER)) {
-        command.current_dir(directory);
-        command.args(["-o", &format!("ControlPath={MASTER}")]);
+        line = line.with(["-o", &format!("ControlPath={MASTER}")]);
+        line.directory = Some(directory.to_owned());
     }
-    ssh_options(&mut command, host);
     // The jump hosts of a configuration are reached by an `ssh` that does not get our options. It has no terminal, so
     // it could ask with a window only; this program asks nothing and says no.
-    command.env("SSH_ASKPASS_REQUIRE", "never");
-    command.env("SSH_ASKPASS", "false");
-    // Nothing of ours, in case the configuration sends variables.
-    for (name, _) in env::vars_os() {
-        if name.as_bytes().starts_with(b"OUTLIVE_") {
-            command.env_remove(name);
-        }
-    }
-    command.args(["--", &host.host, "exec sh"]);
-    Ok(command)
+    line.set = vec![("SSH_ASKPASS_REQUIRE", "never"), ("SSH_ASKPASS", "false")];
+    line.with(ssh_options(host))
+        .with(["--", &host.host, "exec sh"])
 }
 
 /// The user and the port of a host, as options of `ssh`.
-pub fn ssh_options(command: &mut Command, host: &SshHost) {
-    if let Some(user) = &host.user {
-        command.args(["-l", user]);
-    }
-    if let Some(port) = host.port {
-        command.args(["-p", &port.to_string()]);
-    }
+pub fn ssh_options(host: &SshHost) -> Vec<String> {
+    let user = host
+        .user
+        .iter()
+        .flat_map(|user| ["-l".into(), user.clone()]);
+    let port = host.port.iter();
+    user.chain(port.flat_map(|port| ["-p".into(), port.to_string()]))
+        .collect()
 }
 
 /// The template is split into words as a shell splits them, but no shell sees it: nothing in it is expanded.
-fn template_of(template: &str) -> Result<Command, Unreached> {
+pub fn template(template: &str) -> Result<Line, Unreached> {
     let refused = |why: &str| Unreached::Refused(format!("cmd:{template}: {why}"));
     let words = shlex::split(template).ok_or_else(|| refused("a quote is not closed"))?;
-    template_command(&words)
+    template_line(&words)
 }
 
 /// A command of the user's that reaches a place, as its words.
-pub fn template_command(words: &[impl AsRef<str>]) -> Result<Command, Unreached> {
-    let refused = || Unreached::Refused("there is no command".to_owned());
-    let (name, arguments) = words.split_first().ok_or_else(refused)?;
-    let mut command = Command::new(program(name.as_ref(), "name it by its path")?);
-    command.args(arguments.iter().map(AsRef::as_ref));
-    // What runs there may inherit it, as with `cmd:sh`.
-    let names = env::vars_os().map(|(name, _)| name);
-    for name in names.filter(|name| !TOOL_VARIABLES.iter().any(|known| matches(known, name))) {
-        command.env_remove(name);
-    }
-    Ok(command)
-}
-
-/// What the command of `cmd:` gets of the environment: what programs need to run, and what tools that enter other
-/// systems read. A name that ends with `*` is the beginning of several.
-const TOOL_VARIABLES: [&str; 24] = [
-    "HOME",
-    "PATH",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "XDG_*",
-    "DBUS_*",
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "DOCKER_*",
-    "PODMAN_*",
-    "CONTAINER_*",
-    "CONTAINERS_*",
-    "KUBECONFIG",
-    "KUBERNETES_*",
-    "LXD_*",
-    "INCUS_*",
-    "LD_LIBRARY_PATH",
-];
-
-fn matches(known: &str, name: &OsStr) -> bool {
-    match known.strip_suffix('*') {
-        Some(start) => name.as_bytes().starts_with(start.as_bytes()),
-        None => name == known,
-    }
-}
-
-/// The path of a program of this machine.
-fn program(name: &str, advice: &str) -> Result<PathBuf, Unreached> {
-    if name.contains('/') {
-        return Ok(name.into());
-    }
-    let found = environment::on_path(name);
-    found.ok_or_else(|| Unreached::Refused(format!("there is no program {name:?} here; {advice}")))
+pub fn template_line(words: &[impl AsRef<str>]) -> Result<Line, Unreached> {
+    let (name, arguments) = words
+        .split_first()
+        .ok_or_else(|| Unreached::Refused("there is no command".to_owned()))?;
+    let arguments = arguments.iter().map(AsRef::as_ref);
+    // What runs there may inherit the environment, as with `cmd:sh`.
+    Ok(Line::new(name.as_ref(), "name it by its path", Inherits::ForTools).with(arguments))
 }
 
 fn is_socket(path: &Path) -> bool {
@@ -149,29 +82,18 @@ fn is_socket(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn words(address: &str) -> Vec<String> {
-        let address = Address::parse(address).unwrap();
-        let command = of(&address, Path::new("/nowhere")).unwrap().unwrap();
-        let words = command.get_args();
-        words
-            .map(|word| word.to_str().unwrap().to_owned())
-            .collect()
-    }
-
     #[test]
     fn a_template_is_split_and_nothing_in_it_is_expanded() {
-        assert_eq!(
-            words(r#"cmd:sh -c 'exec  sh' $HOME "a b" `date` ~ * ;"#),
-            ["-c", "exec  sh", "$HOME", "a b", "`date`", "~", "*", ";"]
-        );
+        let line = template(r#"sh -c 'exec  sh' $HOME "a b" `date` ~ * ;"#).unwrap();
+        let words = ["-c", "exec  sh", "$HOME", "a b", "`date`", "~", "*", ";"];
+        assert_eq!(line.words, words);
     }
 
     #[test]
     fn ssh_forwards_nothing_and_asks_nothing() {
-        let Ok(_) = program("ssh", "") else {
-            return;
-        };
-        let words = words("ssh:me@host:2222").join(" ");
+        let host = SshHost::parse("me@host:2222").unwrap();
+        let words = ssh(&host, Path::new("/nowhere")).words;
+        let words = words.join(" ".as_ref()).into_string().unwrap();
         for option in [
             "BatchMode=yes",
             "ForwardAgent=no",
@@ -191,15 +113,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_started_says_why() {
-        for (address, why) in [
-            ("cmd:'sh", "a quote is not closed"),
-            (
-                "cmd:no-such-program x",
-                "there is no program \"no-such-program\" here",
-            ),
-        ] {
-            let refused = of(&Address::parse(address).unwrap(), Path::new("/")).unwrap_err();
-            assert!(refused.to_string().contains(why), "{refused}");
-        }
+        let open = template("'sh").unwrap_err().to_string();
+        assert!(open.contains("a quote is not closed"), "{open}");
+        let missing = template("no-such-program x").unwrap().command();
+        let missing = missing.unwrap_err().to_string();
+        let words = "there is no program \"no-such-program\" here";
+        assert!(missing.contains(words), "{missing}");
     }
 }

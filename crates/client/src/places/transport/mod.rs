@@ -1,37 +1,46 @@
 //! Transports: the commands that reach a place, and the byte stream that they make.
 //!
-//! A transport is a program of the user's, run as a child: `ssh`, or the words of `cmd:`. It runs `sh` at the place.
-//! Through that shell, [`bootstrap`](super::bootstrap) gets our program there and starts it. Then the child's input and
-//! output are the wire.
+//! A transport is a program of the user's, run as a child: `ssh`, the tool of a container, or the words of `cmd:`. It runs
+//! `sh` at the place. Through that shell, [`bootstrap`](super::bootstrap) gets our program there and starts it. Then the
+//! child's input and output are the wire.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `command` | the command line for an address |
+//! | `command` | the command line for a host and for a template |
+//! | `tools` | the tools that keep containers, and what they are asked |
+//! | `contained` | reaching a container, also one without a shell |
+//! | `archive` | our program as an archive |
+//! | `line` | a program, its words and its environment |
+//! | `base` | where programs are started, and how they end |
 //! | `last_words` | what a transport writes on its standard error |
-//! | `reason` | why it failed, from how it ended and from its last words |
+//! | `ended`, `reason` | how it ended; why it failed, from that and from its last words |
 //!
 //! The child is ours alone: nobody is asked anything, and without us it ends, because its input ends.
 
+mod archive;
+mod base;
 mod command;
+mod contained;
+mod ended;
 mod last_words;
+mod line;
 mod reason;
+mod tools;
 
-pub use command::{MASTER, ssh_options, template_command};
-pub use last_words::LastWords;
+pub use command::{MASTER, ssh_options, template_line};
+pub use tools::Existence;
 
 use super::bootstrap::{self, Program};
 use super::{Place, Unreached};
 use crate::doorbell::own_program;
 use crate::home::outlive::Outlive;
+use base::{Base, Begun, Running};
+pub use ended::{Ended, How};
+use line::{Inherits, Line};
 use outlive_core::BootTime;
-use outlive_core::place::Address;
-use outlive_sys::process::{PidFd, signal_child};
-use outlive_sys::spawn;
+use outlive_core::place::{Address, ContainerRef};
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// The two ends of a wire, and the transport that carries it.
 ///
@@ -43,13 +52,14 @@ pub struct WireEnds {
     /// Read from it.
     pub output: File,
     pub carrier: Carrier,
+    /// Where it leads to, if that is a container.
+    pub container: Option<ContainerRef>,
 }
 
 /// A running transport.
 #[derive(Debug)]
 pub struct Carrier {
-    pub child: Child,
-    pub last_words: LastWords,
+    running: Running,
     /// How its end is to be read.
     address: Address,
 }
@@ -69,75 +79,87 @@ pub fn open_with(
     by: BootTime,
     program: &Program,
 ) -> Result<WireEnds, Unreached> {
-    let mut ends = start(outlive, place)?;
-    // The near end of a tunnel does all that by itself.
-    if ends.carrier.is_tunnel() {
-        return Ok(ends);
+    let base = Base::Here;
+    if let Some(tool) = tools::of(&place.address) {
+        return contained::open(outlive, place, &base, &*tool, program, by);
     }
-    match bootstrap::run(&mut ends.input, &mut ends.output, place, program, by) {
-        Ok(()) => Ok(ends),
+    let directory = outlive.home().root().join("places").join(place.key());
+    let line = match &place.address {
+        Address::Ssh(host) => command::ssh(host, &directory),
+        Address::Command(template) => command::template(template)?,
+        Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => tunnel(outlive, place)?,
+        Address::Image(_) => {
+            let why = "each job has a container of its own, so there is nothing to reach";
+            return Err(Unreached::NoSuchInstance(why.to_owned()));
+        }
+        Address::Container(_) | Address::Instance(_) | Address::Pod(_) => {
+            unreachable!("its tool was asked")
+        }
+    };
+    let Begun {
+        mut input,
+        mut output,
+        running,
+    } = base.start(&line)?;
+    let carrier = Carrier {
+        running,
+        address: place.address.clone(),
+    };
+    let reached = match carrier.is_tunnel() {
+        // The near end of a tunnel does all that by itself.
+        true => Ok(()),
+        false => bootstrap::run(&mut input, &mut output, place, program, by),
+    };
+    match reached {
+        Ok(()) => Ok(WireEnds {
+            input,
+            output,
+            carrier,
+            container: None,
+        }),
         Err(bootstrap::Failure::Unreached(why)) => {
-            end(ends.carrier, (ends.input, ends.output));
+            end(carrier, (input, output));
             Err(why)
         }
         Err(bootstrap::Failure::Ended { noise }) => {
-            drop((ends.input, ends.output));
-            Err(ends.carrier.why_ended(&noise))
+            drop((input, output));
+            Err(carrier.why_ended(&noise))
         }
     }
 }
 
-/// Starts the transport. It may not have reached anything yet.
-fn start(outlive: &Outlive, place: &Place) -> Result<WireEnds, Unreached> {
-    let directory = outlive.home().root().join("places").join(place.key());
-    let mut command = match command::of(&place.address, &directory)? {
-        Some(command) => command,
-        None => tunnel(outlive, place)?,
-    };
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let program = command.get_program().to_string_lossy().into_owned();
-    let cannot = |error: io::Error| Unreached::Refused(format!("cannot start {program}: {error}"));
-    let mut child = spawn::start(&mut command).map_err(cannot)?;
-    let (Some(input), Some(output), Some(words)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
-        unreachable!("all three were asked for as pipes");
-    };
-    let carrier = Carrier {
-        child,
-        last_words: LastWords::of(words).map_err(cannot)?,
-        address: place.address.clone(),
-    };
-    Ok(WireEnds {
-        input: File::from(OwnedFd::from(input)),
-        output: File::from(OwnedFd::from(output)),
-        carrier,
-    })
-}
-
 /// The near end of a tunnel: this program itself.
-fn tunnel(outlive: &Outlive, place: &Place) -> Result<Command, Unreached> {
+fn tunnel(outlive: &Outlive, place: &Place) -> Result<Line, Unreached> {
     let program = own_program(outlive);
     let program = program.map_err(|error| Unreached::NoCourier(error.to_string()))?;
-    let mut command = Command::new(program);
-    command.arg("--home").arg(outlive.home().root());
-    command.args(["tunnel", "--", &place.name]);
-    Ok(command)
+    let line = Line::new(
+        &program.to_string_lossy(),
+        "install Outlive again",
+        Inherits::All,
+    );
+    let home = outlive.home().root().as_os_str();
+    Ok(line
+        .with([OsStr::new("--home"), home])
+        .with(["tunnel", "--", &place.name]))
 }
 
-/// How long a transport may take to end after its input and output were closed.
-const LEAVING: Duration = Duration::from_secs(1);
-
-/// SIGTERM: `ssh` then ends its proxy command too.
-const TERM: i32 = 15;
+/// Asks the tool of a place whether a container that answered before exists.
+pub fn look_for(
+    _outlive: &Outlive,
+    place: &Place,
+    container: &ContainerRef,
+    by: BootTime,
+) -> Result<Existence, Unreached> {
+    match tools::of(&place.address) {
+        Some(tool) => tool.look_for(&Base::Here, container, by),
+        None => Ok(Existence::NotKnown),
+    }
+}
 
 /// Ends a transport. It is told to, because over a dead network it would notice only much later that nobody reads.
-pub fn end(mut carrier: Carrier, ends: (File, File)) {
+pub fn end(carrier: Carrier, ends: (File, File)) {
     drop(ends);
-    carrier.leave(Duration::ZERO);
+    carrier.running.end();
 }
 
 impl Carrier {
@@ -148,27 +170,13 @@ impl Carrier {
 
     /// Why a transport ended by itself, in words for people. `noise` is what it wrote last on its output, if nothing of
     /// it was ours. Both ends of the wire must be closed.
-    pub fn why_ended(mut self, noise: &str) -> Unreached {
-        self.leave(LEAVING);
-        let status = self.child.try_wait().ok().flatten();
-        reason::of(&self.address, status, &self.last_words.take(), noise)
+    pub fn why_ended(self, noise: &str) -> Unreached {
+        let address = self.address.clone();
+        reason::of(&address, &self.ended(), noise)
     }
 
-    /// Ends the child if it does not end by itself in this time, and reaps it.
-    fn leave(&mut self, patience: Duration) {
-        let pid = self.child.id().cast_signed();
-        let ends_within = |limit| match PidFd::open(pid) {
-            Ok(Some(process)) => process.wait_for_end(Some(limit)).unwrap_or(true),
-            _ => true,
-        };
-        if matches!(self.child.try_wait(), Ok(None)) && !ends_within(patience) {
-            let _ = signal_child(pid, TERM);
-            if !ends_within(LEAVING) && self.child.kill().is_err() {
-                // It is another user's, as with sudo. It ends because its input has.
-                return;
-            }
-            ends_within(LEAVING);
-        }
-        let _ = self.child.try_wait();
+    /// How a transport ended by itself. Both ends of the wire must be closed.
+    pub fn ended(self) -> Ended {
+        self.running.ended()
     }
 }

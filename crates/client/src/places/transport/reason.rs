@@ -1,10 +1,9 @@
 //! Why a transport ended: its status and its last words, as a reason that people and programs can act on.
 
+use super::ended::{Ended, How};
 use crate::places::Unreached;
 use outlive_core::place::{Address, SshHost};
 use outlive_core::quote;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 
 /// The status of `ssh` if it failed itself. Another status is that of the command there.
 const SSH_FAILED: i32 = 255;
@@ -35,30 +34,35 @@ const TIMED_OUT: [&str; 3] = [
 
 /// Why a transport to this address ended before the far end ran, or when nobody ended it.
 ///
-/// `words` is what it wrote on its standard error, `noise` what it wrote on its output.
-pub fn of(address: &Address, status: Option<ExitStatus>, words: &str, noise: &str) -> Unreached {
-    let said = said(words).or_else(|| said(noise));
+/// `noise` is what it wrote on its output.
+pub fn of(address: &Address, ended: &Ended, noise: &str) -> Unreached {
+    let said = said(&ended.words).or_else(|| said(noise));
     match address {
-        Address::Ssh(host) => of_ssh(host, status, words, said),
-        Address::Command(_) => plain("the command", status, said),
+        Address::Ssh(host) => of_ssh(host, ended, said),
+        Address::Container(container) => plain(container.engine.as_str(), ended.how, said),
+        Address::Instance(instance) => plain(instance.runner.as_str(), ended.how, said),
+        Address::Image(image) => plain(image.runner.as_str(), ended.how, said),
+        Address::Pod(_) => plain("kubectl", ended.how, said),
+        Address::Command(_) => plain("the command", ended.how, said),
         // Our own program says it in our own words.
         Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => {
-            let why = words
-                .lines()
-                .rev()
+            let lines = ended.words.lines().rev();
+            let why = lines
+                .into_iter()
                 .find_map(|line| serde_json::from_str(line).ok());
-            why.unwrap_or_else(|| plain("the tunnel", status, said))
+            why.unwrap_or_else(|| plain("the tunnel", ended.how, said))
         }
     }
 }
 
-fn of_ssh(
-    host: &SshHost,
-    status: Option<ExitStatus>,
-    words: &str,
-    said: Option<String>,
-) -> Unreached {
-    let has_failed = status.and_then(|status| status.code()) == Some(SSH_FAILED);
+/// Why a program could not be asked: it failed.
+pub fn of_question(program: &str, ended: &Ended) -> Unreached {
+    plain(program, ended.how, said(&ended.words))
+}
+
+fn of_ssh(host: &SshHost, ended: &Ended, said: Option<String>) -> Unreached {
+    let has_failed = ended.how == How::Code(SSH_FAILED);
+    let words = &ended.words;
     let says = |known: &[&str]| has_failed && known.iter().any(|known| words.contains(known));
     let text = said.clone().unwrap_or_default();
     if says(&["REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
@@ -85,21 +89,17 @@ fn of_ssh(
     if says(&TIMED_OUT) {
         return Unreached::TimedOut;
     }
-    plain("ssh", status, said)
+    plain("ssh", ended.how, said)
 }
 
 /// Of a transport whose words mean nothing to us.
-fn plain(name: &str, status: Option<ExitStatus>, said: Option<String>) -> Unreached {
-    let how = match status {
-        None => "did not end".to_owned(),
-        Some(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => format!("ended with exit code {code}"),
-            (None, Some(signal)) => format!("was killed by signal {signal}"),
-            (None, None) => "ended".to_owned(),
-        },
+fn plain(name: &str, ended: How, said: Option<String>) -> Unreached {
+    let how = match ended {
+        How::Code(code) => format!("ended with exit code {code}"),
+        How::Signal(signal) => format!("was killed by signal {signal}"),
+        How::Unknown => "did not end".to_owned(),
     };
-    let code = status.and_then(|status| status.code());
-    match (said, code) {
+    match (said, ended.code()) {
         // Of a shell: it cannot execute the program, or does not find what it takes to load it.
         (Some(said), Some(126 | 127)) => {
             Unreached::NoProgram(format!("what was started there cannot run: {said}"))
@@ -134,7 +134,11 @@ mod tests {
 
     fn ssh(code: i32, words: &str) -> Unreached {
         let address = Address::parse("ssh:box").unwrap();
-        of(&address, Some(ExitStatus::from_raw(code << 8)), words, "")
+        let ended = Ended {
+            how: How::Code(code),
+            words: words.to_owned(),
+        };
+        of(&address, &ended, "")
     }
 
     #[test]

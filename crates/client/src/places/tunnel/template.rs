@@ -5,7 +5,7 @@
 
 use super::execute::{Execute, Execution, Failed, Nature, Private, Text};
 use crate::clock;
-use crate::places::transport::template_command;
+use crate::places::transport::template_line;
 use crate::places::{Calls, Secrets, Unreached};
 use outlive_core::BootTime;
 use outlive_sys::poll::{self, Interest};
@@ -57,7 +57,7 @@ impl Template {
         if !has_place {
             words.push(line);
         }
-        template_command(&words)
+        template_line(&words)?.command()
     }
 }
 

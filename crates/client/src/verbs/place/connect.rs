@@ -109,7 +109,7 @@ impl Login {
         let mut command = Command::new(program);
         command.current_dir(records::directory(outlive, &self.place));
         command.args(["-o", &format!("ControlPath={MASTER}")]);
-        ssh_options(&mut command, &self.host);
+        command.args(ssh_options(&self.host));
         Ok(command)
     }
 

@@ -11,7 +11,7 @@ use crate::places::records::{self, FORGOTTEN, PlacedStep, append_placed_synced};
 use crate::places::{Place, Settings, courier, dial};
 use outlive_api::place::PlaceRemoved;
 use outlive_core::place::Address;
-use outlive_core::{JobId, layout};
+use outlive_core::{JobId, WallTime, layout};
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::io;
 use std::thread;
@@ -41,8 +41,9 @@ pub fn remove(outlive: &Outlive, name: &str, forget: bool) -> Result<PlaceRemove
     // It would write to the replicas.
     dial::leave(outlive, &place)?;
     let _alone = keep_couriers_away(outlive, &place)?;
+    let heard_at = dial::known(outlive, &place).map(|known| known.heard_at);
     for id in &there.running {
-        forget_job(outlive, &place, id)?;
+        forget_job(outlive, &place, id, heard_at)?;
     }
     // No courier does it any more.
     courier::ring_now(outlive, &place);
@@ -81,7 +82,12 @@ fn keep_couriers_away(outlive: &Outlive, place: &Place) -> Result<Option<Lock>, 
     })
 }
 
-fn forget_job(outlive: &Outlive, place: &Place, id: &JobId) -> Result<(), Error> {
+fn forget_job(
+    outlive: &Outlive,
+    place: &Place,
+    id: &JobId,
+    heard_at: Option<WallTime>,
+) -> Result<(), Error> {
     let job = outlive.job_dir(id);
     let failed = || Error::io("cannot write to", job.placed());
     // Whoever is killed after that is followed by another one, who rings.
@@ -98,8 +104,12 @@ fn forget_job(outlive: &Outlive, place: &Place, id: &JobId) -> Result<(), Error>
             LockResult::Held => thread::sleep(Duration::from_millis(1)),
         }
     };
-    let (reason, at) = (FORGOTTEN.to_owned(), clock::wall());
-    append_placed_synced(&job, &PlacedStep::Lost { reason, at }).map_err(failed())?;
+    let lost = PlacedStep::Lost {
+        reason: FORGOTTEN.to_owned(),
+        at: clock::wall(),
+        heard_at,
+    };
+    append_placed_synced(&job, &lost).map_err(failed())?;
     drop(lock);
     // Records the end, so that it is told.
     away::find(outlive, &job, id).map(drop)

@@ -64,7 +64,7 @@ fn served(courier: &Arc<Courier>, greeting: Greeting, then: Vec<Frame>) -> Fault
     });
     let wire = begin(&input, false).unwrap();
     let by = clock::boot() + Duration::from_secs(10);
-    let fault = serve(courier, &wire, &output, by).unwrap_err();
+    let fault = serve(courier, &wire, &output, None, by).unwrap_err();
     drop((input, output));
     far.join().unwrap();
     fault

@@ -41,6 +41,7 @@ pub fn instance() -> Instance {
         host: "far".to_owned(),
         machine: None,
         boot: "b".to_owned(),
+        container: None,
     }
 }
 
@@ -117,7 +118,16 @@ fn what_somebody_else_has_appended_is_seen() {
     courier.replicas.follow(&courier, &job).unwrap();
     let reason = "given up".to_owned();
     let at = clock::wall();
-    note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
+    note(
+        &courier.outlive,
+        &job,
+        &PlacedStep::Lost {
+            reason,
+            at,
+            heard_at: None,
+        },
+    )
+    .unwrap();
     close(&courier, &job).unwrap();
     close(&courier, &job).unwrap();
     let before = journal_of(&courier, "a");
@@ -146,7 +156,16 @@ fn a_forgotten_job_that_has_ended_is_over() {
     fs::write(dir.journal(), format!("{}\n", line(1, ENDED))).unwrap();
     let reason = "given up".to_owned();
     let at = clock::wall();
-    note(&courier.outlive, &job, &PlacedStep::Lost { reason, at }).unwrap();
+    note(
+        &courier.outlive,
+        &job,
+        &PlacedStep::Lost {
+            reason,
+            at,
+            heard_at: None,
+        },
+    )
+    .unwrap();
     let (presence, state) = presence::meet(&courier.outlive, &job).unwrap();
     assert_eq!((presence, state.is_final()), (Presence::Over, true));
 }

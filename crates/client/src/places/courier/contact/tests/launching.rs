@@ -41,7 +41,7 @@ fn answered(
     let wire = begin(&input, false).unwrap();
     let by = clock::boot() + Duration::from_secs(10);
     let (mine, reader) = (Arc::clone(courier), Arc::clone(&wire));
-    let reads = std::thread::spawn(move || drop(serve(&mine, &reader, &output, by)));
+    let reads = std::thread::spawn(move || drop(serve(&mine, &reader, &output, None, by)));
     courier.wire(by).unwrap();
     ask(by);
     wire.cut(Unreached::TimedOut);

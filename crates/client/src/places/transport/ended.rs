@@ -1,0 +1,41 @@
+//! How a program of a transport ended.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// How it ended, and the end of what it wrote on its standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub how: How,
+    pub words: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Code(i32),
+    Signal(i32),
+    /// It has not ended, or nobody can tell.
+    Unknown,
+}
+
+impl How {
+    pub fn code(self) -> Option<i32> {
+        match self {
+            How::Code(code) => Some(code),
+            How::Signal(_) | How::Unknown => None,
+        }
+    }
+}
+
+impl From<Option<ExitStatus>> for How {
+    fn from(status: Option<ExitStatus>) -> How {
+        let Some(status) = status else {
+            return How::Unknown;
+        };
+        match (status.code(), status.signal()) {
+            (Some(code), _) => How::Code(code),
+            (None, Some(signal)) => How::Signal(signal),
+            (None, None) => How::Unknown,
+        }
+    }
+}
