@@ -30,6 +30,7 @@ const VERBS: [&str; 34] = [
     "place check",
     "place connect",
     "place remove",
+    "place lend",
     "place clean",
     "detach",
     "doorbell",

@@ -124,7 +124,7 @@ fn tunnel(outlive: &Outlive, place: &Place) -> Result<Command, Unreached> {
     let program = program.map_err(|error| Unreached::NoCourier(error.to_string()))?;
     let mut command = Command::new(program);
     command.arg("--home").arg(outlive.home().root());
-    command.args(["tunnel", "--", &place.name]);
+    command.args(["place-tunnel", "--", &place.name]);
     Ok(command)
 }
 
