@@ -40,14 +40,18 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
     if !step::is_root() {
         lines.push("NOT RUN: the tests that need root".to_owned());
     }
+    let may_install = install == Install::OnRequest || is_ci();
     if missing.is_empty() {
+        lines.extend(swe_rex(may_install)?);
         return Ok(say(lines));
     }
-    if install == Install::OnRequest || is_ci() {
+    if may_install {
         let packages: Vec<&str> = missing.iter().map(|(_, _, package)| *package).collect();
         apt_install(&packages)?;
+        lines.extend(swe_rex(may_install)?);
         return Ok(say(lines));
     }
+    lines.extend(swe_rex(may_install)?);
     for (program, _, package) in missing {
         lines.push(format!(
             "NOT RUN: the tests that need {program} (Debian package {package}); \
@@ -55,6 +59,36 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
         ));
     }
     Ok(say(lines))
+}
+
+/// Where the tests look for a Python that has a server of SWE-ReX.
+const SWE_REX: &str = "target/tools/swe-rex";
+
+/// The version that the tests were written with.
+const SWE_REX_PACKAGE: &str = "swe-rex==1.4.0";
+
+/// Installs the server of SWE-ReX below `target`, if it is missing. Returns a line for the tests that will be skipped.
+fn swe_rex(may_install: bool) -> Result<Option<String>, String> {
+    let python = format!("{SWE_REX}/bin/python");
+    if step::answers(&python, &["-c", "import swerex.server"]) {
+        return Ok(None);
+    }
+    if !may_install {
+        return Ok(Some(
+            "NOT RUN: the tests that need a server of SWE-ReX (PyPI package swe-rex); \
+             `cargo xtask test --install` installs it"
+                .to_owned(),
+        ));
+    }
+    if !step::answers("python3", &["-c", "import ensurepip"]) {
+        apt_install(&["python3-venv"])?;
+    }
+    step::run("python3", &["-m", "venv", SWE_REX])?;
+    step::run(
+        &python,
+        &["-m", "pip", "install", "--quiet", SWE_REX_PACKAGE],
+    )?;
+    Ok(None)
 }
 
 /// Whether this is a CI machine, where everything must run.

@@ -76,7 +76,7 @@ pub enum Command {
     After(after::Args),
     #[command(hide = true)]
     Courier(courier::Args),
-    #[command(hide = true)]
+    #[command(hide = true, name = "place-tunnel")]
     Tunnel(tunnel::Args),
     Mcp(mcp::Args),
     Doctor(doctor::Args),

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Name other machines that jobs run on, and see whether they can be reached
 ///
-/// A place is named by its address (ssh:HOST, cmd:COMMAND), or by a name that config.toml gives it. Nothing
-/// has to be installed there. `outlive run --place PLACE` runs a job there.
+/// A place is named by its address (ssh:HOST, text:COMMAND and others, see docs/places.md), or by a name that config.toml
+/// gives it. Nothing has to be installed there. `outlive run --place PLACE` runs a job there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -74,7 +74,8 @@ enum Verb {
 struct Add {
     /// Name of the place, for --place
     name: String,
-    /// How it is reached: ssh:[USER@]HOST[:PORT], or cmd:COMMAND, which runs `sh` there
+    /// How it is reached: ssh:[USER@]HOST[:PORT]; cmd:COMMAND, which runs `sh` there; text:COMMAND, which runs one command
+    /// there; swerex:URL; caller:NAME
     address: String,
     /// Directory that jobs run in there [default: where a login begins]
     #[arg(long, value_name = "DIR")]

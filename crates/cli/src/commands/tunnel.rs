@@ -1,4 +1,4 @@
-//! `outlive tunnel`: what couriers start to reach a place that can only run one command.
+//! `outlive place-tunnel`: what couriers start to reach a place that can only run one command.
 
 mod swerex;
 

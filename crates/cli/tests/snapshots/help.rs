@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "run",
     "adopt",
     "list",
@@ -30,6 +30,7 @@ const VERBS: [&str; 34] = [
     "place check",
     "place connect",
     "place remove",
+    "place lend",
     "place clean",
     "detach",
     "doorbell",

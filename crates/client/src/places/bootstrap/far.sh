@@ -87,7 +87,10 @@ take() {
 	why='did not take the whole program (is the disk full?)'
 	rm -f "$part"
 	# Another command has put it together meanwhile.
-	is_in "$1"
+	is_in "$1" && return 0
+	# Some of the pieces were of another program, or cut.
+	[ -z "$request" ] || { pieces=0 && assemble "$1"; }
+	return 1
 }
 
 unpack_with() {

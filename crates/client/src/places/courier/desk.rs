@@ -81,9 +81,8 @@ impl Drop for Client {
 impl Desk {
     /// Lets the wire know whether somebody listens.
     fn attend(&self) {
-        if let Some(wire) = &self.wire {
-            wire.attend(self.is_listened());
-        }
+        let is_listened = self.is_listened();
+        self.wire.iter().for_each(|wire| wire.attend(is_listened));
     }
 
     /// Whether the place is to be tried again and again.
@@ -225,14 +224,13 @@ impl Courier {
 
     /// The place has answered.
     pub fn reached(&self, wire: &Arc<Wire>) {
-        let mut desk = self.desk();
-        desk.wire = Some(Arc::clone(wire));
-        desk.attend();
-        desk.retries.reached(clock::boot());
-        desk.silence = None;
-        let at = clock::wall();
-        tell(&mut desk, &Tidings::Reached { at });
-        self.changed.notify_all();
+        self.change(|desk| {
+            desk.wire = Some(Arc::clone(wire));
+            desk.retries.reached(clock::boot());
+            desk.silence = None;
+            let at = clock::wall();
+            tell(desk, &Tidings::Reached { at });
+        });
     }
 
     /// The wire is over: nobody gets it any more.
@@ -338,24 +336,17 @@ impl Courier {
         }
         desk.listeners.insert(number, Arc::clone(client));
         desk.attend();
-        let tidings = match (&desk.wire, &desk.silence) {
-            (None, Some(silence)) => Some(Tidings::Unreached(silence.clone())),
-            (None, None) => None,
-            (Some(_), _) => Some(Tidings::Reached { at: clock::wall() }),
-        };
-        if let Some(tidings) = tidings {
-            say(client, &tidings);
+        if desk.wire.is_some() {
+            say(client, &Tidings::Reached { at: clock::wall() });
+        } else if let Some(silence) = &desk.silence {
+            say(client, &Tidings::Unreached(silence.clone()));
         }
         self.changed.notify_all();
         number
     }
 
     pub fn unlisten(&self, number: u64) {
-        let mut desk = self.desk();
-        desk.listeners.remove(&number);
-        desk.attend();
-        drop(desk);
-        self.changed.notify_all();
+        self.change(|desk| drop(desk.listeners.remove(&number)));
     }
 
     /// Waits until nobody needs this courier.
@@ -375,17 +366,19 @@ impl Courier {
 
     /// Ends the courier now.
     pub fn leave(&self) {
-        self.desk().leaving = true;
+        self.change(|desk| desk.leaving = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Desk)) {
+        let mut desk = self.desk();
+        change(&mut desk);
+        desk.attend();
         self.changed.notify_all();
     }
 
     /// How many jobs have doorbells that ring here.
     pub fn keep_for_bells(&self, jobs: usize) {
-        let mut desk = self.desk();
-        desk.bells = jobs;
-        desk.attend();
-        drop(desk);
-        self.changed.notify_all();
+        self.change(|desk| desk.bells = jobs);
     }
 }
 

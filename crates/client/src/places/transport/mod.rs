@@ -140,7 +140,7 @@ fn tunnel(outlive: &Outlive, place: &Place) -> Result<Line, Unreached> {
     let home = outlive.home().root().as_os_str();
     Ok(line
         .with([OsStr::new("--home"), home])
-        .with(["tunnel", "--", &place.name]))
+        .with(["place-tunnel", "--", &place.name]))
 }
 
 /// Asks the tool of a place whether a container that answered before exists.

@@ -88,14 +88,7 @@ impl Caller {
 
     /// The first call: finds the program there, or sends it.
     fn reach(&self, request: &str, limit: Duration) -> Result<Vec<(Answer, Vec<u8>)>, Trouble> {
-        let run = |command: &str| {
-            let text = self.run(command, None, limit.max(UPLOADING))?;
-            // Who says nothing at all may say why on another way.
-            match text.output.is_empty() {
-                true => Err(Trouble::Silent(words(&text.remark, &[]))),
-                false => Ok(text.output),
-            }
-        };
+        let run = |command: &str| self.run(command, None, limit.max(UPLOADING));
         let Reached { program, text } = reach::reach(&self.place, &self.program, request, &run)?;
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = Some(program);
         answers(&text, "")

@@ -16,6 +16,7 @@
 use super::trouble::{Trouble, Troubles};
 use crate::places::bootstrap::{self, Form, Program};
 use crate::places::tunnel::base64;
+use crate::places::tunnel::execute::Text;
 use crate::places::{Place, Unreached};
 use crate::random;
 use std::fmt::Write;
@@ -29,7 +30,7 @@ const MAX_TEXT: usize = 96 * 1024;
 const ATTEMPTS: usize = 4;
 
 /// A command that was run there.
-pub type Run<'a> = dyn Fn(&str) -> Result<Vec<u8>, Trouble> + 'a;
+pub type Run<'a> = dyn Fn(&str) -> Result<Text, Trouble> + 'a;
 
 /// The program runs at the place.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,8 +75,8 @@ pub fn reach(
 ) -> Result<Reached, Trouble> {
     let token = random::token().map_err(|error| here(&error.to_string()))?;
     let mut pieces = 0;
-    // Twice, if the first directory turns out not to take the whole program.
-    for _ in 0..3 {
+    // More than twice, if the pieces that were there are of no use.
+    for _ in 0..4 {
         let command = search(place, program, &token, request, pieces);
         let text = again(run, &command, |text| said(text, &token).is_some())?;
         match said(&text, &token) {
@@ -123,7 +124,7 @@ fn again(
     let mut troubles = Troubles::default();
     loop {
         let trouble = match run(command) {
-            Ok(text) if is_expected(&text) => return Ok(text),
+            Ok(text) if is_expected(&text.output) => return Ok(text.output),
             Ok(text) => Trouble::Silent(unexpected(&text)),
             Err(trouble) => trouble,
         };
@@ -133,11 +134,11 @@ fn again(
 }
 
 /// What came in place of what the script says.
-fn unexpected(text: &[u8]) -> String {
+fn unexpected(text: &Text) -> String {
     // Its last line.
-    match memchr::memmem::find(text, b"say nowhere \"$").is_some() {
+    match memchr::memmem::find(&text.output, b"say nowhere \"$").is_some() {
         true => "it prints the command and does not run it".to_owned(),
-        false => super::trouble::words("", text),
+        false => super::trouble::words(&text.remark, &text.output),
     }
 }
 
@@ -282,74 +283,4 @@ impl Upload<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-mod tests {
-    use super::*;
-    use std::process::Command;
-
-    #[test]
-    fn lines_of_the_script_are_found_whole_or_not_at_all() {
-        let need = Said::Need {
-            system: "Linux",
-            machine: "x86_64",
-            form: Form::Gzip,
-            letters: Letters::Base64,
-            pieces: 3,
-            directory: "/a b",
-        };
-        let text = "noise\noutlive-far-7 need Linux x86_64 gzip base64 3 /a b ;\r\nnoise";
-        assert_eq!(said(text.as_bytes(), "7"), Some(need));
-        let have = b"\xff\noutlive-far-7 have /x ;\noutlive-far-7 have /y";
-        assert_eq!(said(have, "7"), Some(Said::Have("/x")));
-        for text in [
-            "",
-            "outlive-far-7 have /x",
-            "outlive-far-8 have /x ;",
-            "outlive-far-7 have ;",
-        ] {
-            assert_eq!(said(text.as_bytes(), "7"), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn pieces_arrive_as_they_are_in_both_ways() {
-        let all: Vec<u8> = (0..=255).chain(b"100% '\\n'".iter().copied()).collect();
-        for letters in [Letters::Base64, Letters::Octal] {
-            let world = tempfile::tempdir().unwrap();
-            let parts = world.path().join("it's a directory");
-            let upload = Upload {
-                token: "t",
-                parts: parts.to_str().unwrap().to_owned(),
-                letters,
-            };
-            let run = |command: &str| -> Result<Vec<u8>, Trouble> {
-                Ok(Command::new("sh")
-                    .args(["-c", command])
-                    .output()
-                    .unwrap()
-                    .stdout)
-            };
-            assert_eq!(upload.send(&all, 0, &run), Ok(1));
-            assert_eq!(std::fs::read(parts.join("0")).unwrap(), all, "{letters:?}");
-            assert_eq!(std::fs::read_dir(parts).unwrap().count(), 1);
-        }
-    }
-
-    #[test]
-    fn no_command_is_longer_than_an_argument_can_be() {
-        const MAX_ARGUMENT: usize = 128 * 1024;
-        for letters in [Letters::Base64, Letters::Octal] {
-            let upload = Upload {
-                token: "0123456789abcdef",
-                parts: "/x".repeat(1000),
-                letters,
-            };
-            let command = upload.command(9999, &vec![0; upload.size()]);
-            assert!(
-                command.len() < MAX_ARGUMENT,
-                "{letters:?}: {}",
-                command.len()
-            );
-        }
-    }
-}
+mod tests;
