@@ -7,7 +7,7 @@ use outlive_testkit::conformance::{Case, cases};
 use outlive_testkit::needs::{Need, are_met};
 use outlive_testkit::place::{Local, Place};
 use outlive_testkit::places::engine::Kind;
-use outlive_testkit::places::{CmdSh, InContainer, SharedEngine, Ssh};
+use outlive_testkit::places::{CmdSh, InContainer, InInstance, SharedEngine, Ssh};
 use outlive_testkit::world::World;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -89,6 +89,12 @@ fn sites(shared: &Arc<SharedEngine>) -> Vec<Site> {
             &[Need::Docker],
             Cases::None,
             container(Kind::Docker),
+        ),
+        site(
+            "apptainer",
+            &[Need::Apptainer],
+            Cases::None,
+            Arc::new(|| Arc::new(InInstance::default())),
         ),
     ]
 }

@@ -6,8 +6,10 @@
 //! | [`CmdSh`] | `cmd:`, a command that runs `sh` with another home |
 //! | [`Ssh`] | `ssh:`, an `sshd` on the loopback interface, one for each test |
 //! | [`InContainer`] | `docker:`, `podman:`, a container of an engine of the test |
+//! | [`InInstance`] | `apptainer:`, an instance that shares the directory of the test |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
+pub mod apptainer;
 mod cmd_sh;
 mod container;
 pub mod engine;
@@ -16,6 +18,7 @@ pub mod image;
 mod ssh;
 pub mod sshd;
 
+pub use apptainer::InInstance;
 pub use cmd_sh::CmdSh;
 pub use container::{Container, InContainer, Inside, SharedEngine};
 pub use hosts::Hosts;

@@ -23,6 +23,7 @@
 //! | `replicas` | the copies of far journals |
 //! | `retries` | when a place that cannot be reached is tried again by itself |
 //! | `containers` | jobs whose container was stopped, or exists no more |
+//! | `last_look` | reading the journal of a job from a disk that is here, too |
 //! | `starts` | starts, and settling those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
@@ -39,6 +40,7 @@ mod containers;
 mod desk;
 mod enter;
 mod journals;
+mod last_look;
 mod log;
 mod relay;
 mod replicas;

@@ -29,6 +29,7 @@ mod tools;
 
 pub use command::{MASTER, ssh_options};
 pub use tools::Existence;
+pub use tools::apptainer::program as runner_program;
 
 use super::bootstrap::{self, Program};
 use super::{Place, Unreached};
@@ -85,7 +86,8 @@ pub fn open_with(
         Address::Ssh(host) => command::ssh(host, &directory),
         Address::Command(template) => command::template(template)?,
         Address::Image(_) => {
-            let why = "each job has a container of its own, so there is nothing to reach";
+            let why =
+                "each job of an image has a container of its own, so there is nothing to reach";
             return Err(Unreached::NoSuchInstance(why.to_owned()));
         }
         Address::Container(_) | Address::Instance(_) | Address::Pod(_) => {
