@@ -9,41 +9,30 @@ pub fn places(args: &[String]) -> Result<(), String> {
             "cargo xtask places takes words of names, not {option}"
         ));
     }
-    tools::prepare(tools::Install::OnCi)?;
+    tools::prepare_for_places(tools::Install::OnCi)?;
     step::run(
         "cargo",
         &["build", "--locked", "--package", "outlive-cli", "--bins"],
     )?;
-    let mut words = vec![
-        "test",
-        "--locked",
-        "--package",
-        "outlive-cli",
-        "--test",
-        "places",
-        "--",
-        "--ignored",
-        "--nocapture",
-        "--test-threads=1",
-    ];
-    words.extend(args.iter().map(String::as_str));
-    step::run("cargo", &words)?;
-    conformance(args)
-}
-
-/// The rows of the conformance table that are not checked each time. Each has a world of its own, so two run at once.
-fn conformance(args: &[String]) -> Result<(), String> {
-    let mut words = vec![
-        "test",
-        "--locked",
-        "--package",
-        "outlive-cli",
-        "--test",
-        "conformance",
-        "--",
-        "--ignored",
-        "--test-threads=2",
-    ];
-    words.extend(args.iter().map(String::as_str));
-    step::run("cargo", &words)
+    // The table of promises at the places whose cases are not part of every run, and what is about places alone.
+    for test in ["conformance", "places"] {
+        let mut words = vec![
+            "test",
+            "--locked",
+            "--package",
+            "outlive-cli",
+            "--test",
+            test,
+            "--",
+            "--nocapture",
+            "--test-threads=1",
+        ];
+        words.push(match test {
+            "conformance" => "--ignored",
+            _ => "--include-ignored",
+        });
+        words.extend(args.iter().map(String::as_str));
+        step::run("cargo", &words)?;
+    }
+    Ok(())
 }

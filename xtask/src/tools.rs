@@ -5,7 +5,10 @@
 
 use crate::step;
 
-const TOOLS: [(&str, &[&str], &str); 12] = [
+/// A program, arguments with which it succeeds and does nothing, and its package.
+type Tool = (&'static str, &'static [&'static str], &'static str);
+
+const TOOLS: [Tool; 17] = [
     ("strace", &["-V"], "strace"),
     ("mkfs.ext4", &["-V"], "e2fsprogs"),
     ("mkfs.xfs", &["-V"], "xfsprogs"),
@@ -20,6 +23,20 @@ const TOOLS: [(&str, &[&str], &str); 12] = [
     ("zsh", &["--version"], "zsh"),
     ("fish", &["--version"], "fish"),
     ("tcsh", &["--version"], "tcsh"),
+    // Containers.
+    ("podman", &["--version"], "podman"),
+    ("runc", &["--version"], "runc"),
+    ("test", &["-x", "/usr/lib/podman/netavark"], "netavark"),
+    ("catatonit", &["--version"], "catatonit"),
+    ("busybox", &["--help"], "busybox-static"),
+];
+
+/// What the long tests of places need in addition.
+const TOOLS_FOR_PLACES: [Tool; 4] = [
+    ("ip", &["-V"], "iproute2"),
+    ("dockerd", &["--version"], "docker.io"),
+    ("debootstrap", &["--version"], "debootstrap"),
+    ("bwrap", &["--version"], "bubblewrap"),
 ];
 
 /// Whether packages may be installed.
@@ -32,7 +49,16 @@ pub enum Install {
 
 /// Installs the missing programs. Returns a line for each test that will be skipped.
 pub fn prepare(install: Install) -> Result<Vec<String>, String> {
-    let missing: Vec<_> = TOOLS
+    prepare_all(&TOOLS, install)
+}
+
+/// The same for the long tests of places.
+pub fn prepare_for_places(install: Install) -> Result<Vec<String>, String> {
+    prepare_all(&[&TOOLS[..], &TOOLS_FOR_PLACES].concat(), install)
+}
+
+fn prepare_all(tools: &[Tool], install: Install) -> Result<Vec<String>, String> {
+    let missing: Vec<_> = tools
         .iter()
         .filter(|(program, args, _)| !step::answers(program, args))
         .collect();

@@ -5,7 +5,7 @@
 
 use crate::places::engine::{Engine, Kind};
 use crate::places::image::{self, Image};
-use crate::places::{shared, sshd, swe_rex};
+use crate::places::{apptainer, shared, sshd, swe_rex};
 use outlive_sys::process::own;
 use std::process::{Command, Stdio};
 
@@ -26,6 +26,8 @@ pub enum Need {
     Podman,
     /// Root rights, busybox, and a Docker whose daemon can start a container here.
     Docker,
+    /// Root rights, and Apptainer or what makes a tree with it.
+    Apptainer,
     /// Root rights, `ip` and SSH: to make hosts with a network of their own.
     Hosts,
 }
@@ -35,6 +37,9 @@ impl Need {
         match self {
             Need::Podman => works(Kind::Podman),
             Need::Docker => works(Kind::Docker),
+            Need::Apptainer => {
+                Need::Root.is_met() && image::busybox().is_some() && apptainer::is_possible()
+            }
             Need::Root => own::user_id() == 0,
             Need::Strace => answers("strace"),
             Need::Python => answers("python3"),
@@ -50,6 +55,10 @@ impl Need {
             Need::Podman => {
                 "it needs root, busybox and a Podman that starts containers here (Debian packages podman, runc, \
                  netavark, catatonit, busybox-static)"
+            }
+            Need::Apptainer => {
+                "it needs root, busybox, and Apptainer or what installs it in a tree (Debian packages debootstrap, \
+                 bubblewrap, busybox-static)"
             }
             Need::Docker => {
                 "it needs root, busybox and a dockerd that starts containers here (Debian packages docker.io, \

@@ -8,7 +8,9 @@ use outlive_testkit::needs::{Need, are_met};
 use outlive_testkit::place::{Local, Place};
 use outlive_testkit::places::engine::Kind;
 use outlive_testkit::places::one_shot::Ways;
-use outlive_testkit::places::{CmdSh, InContainer, Lent, OneShot, SharedEngine, Ssh, SweRex};
+use outlive_testkit::places::{
+    CmdSh, InContainer, InInstance, Lent, OneShot, SharedEngine, Ssh, SweRex,
+};
 use outlive_testkit::world::World;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -97,6 +99,12 @@ fn sites(shared: &Arc<SharedEngine>) -> Vec<Site> {
             Cases::Sample(IN_CONTAINERS),
         ),
         container("docker", &[Need::Docker], Kind::Docker, Cases::None),
+        site(
+            "apptainer",
+            &[Need::Apptainer],
+            Cases::None,
+            InInstance::default,
+        ),
         site("text", &[], Cases::None, OneShot::plain),
         site("rough text", &[], Cases::Sample(WITH_DAMAGE), rough),
         site("caller", &[], Cases::None, lent),

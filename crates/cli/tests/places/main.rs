@@ -11,6 +11,7 @@
 #[macro_use(needs)]
 extern crate outlive_testkit;
 
+mod apptainer;
 mod containers;
 mod fixture;
 mod hosts;

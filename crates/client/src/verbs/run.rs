@@ -2,6 +2,7 @@
 
 mod command_line;
 mod foreground;
+mod image;
 mod limits;
 mod placed;
 mod spec;
@@ -179,6 +180,13 @@ enum Prepared {
 
 /// Makes the directory of a new job.
 fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
+    let asked = match image::named(outlive, &asked)? {
+        Some((place, image)) => {
+            asked.check()?;
+            image::enter(asked, &place, &image)?
+        }
+        None => asked,
+    };
     let (unless_running, namesake, id_is_given) =
         (asked.unless_running, asked.namesake, asked.id.is_some());
     let destination = Destination::of(outlive, &asked)?;

@@ -9,8 +9,10 @@
 //! | [`Lent`] | `caller:`, the same script, which this process executes for a lender |
 //! | [`SweRex`] | `swerex:`, a real server of SWE-ReX, one for each test |
 //! | [`InContainer`] | `docker:`, `podman:`, a container of an engine of the test |
+//! | [`InInstance`] | `apptainer:`, an instance that shares the directory of the test |
 //! | [`Hosts`] | `ssh:`, hosts with a network of their own, whose links can be cut, and which can crash |
 
+pub mod apptainer;
 mod cmd_sh;
 mod container;
 pub mod engine;
@@ -22,6 +24,7 @@ mod ssh;
 pub mod sshd;
 pub mod swe_rex;
 
+pub use apptainer::InInstance;
 pub use cmd_sh::CmdSh;
 pub use container::{Container, InContainer, Inside, SharedEngine};
 pub use hosts::Hosts;

@@ -7,7 +7,7 @@
 use super::desk::Courier;
 use super::replicas::{self, Standing};
 use super::settling::Abandoned;
-use super::{journals, wire::Wire};
+use super::{journals, last_look, wire::Wire};
 use crate::clock;
 use crate::places::records::{Known, Placed, PlacedStep, Start};
 use crate::places::transport::{self, Existence};
@@ -171,6 +171,19 @@ fn lose(
     let Some(_claim) = courier.claims.try_take(&id) else {
         return Ok(());
     };
+    if let Err(error) = last_look::read(courier, &standing) {
+        courier
+            .log
+            .note(&format!("cannot read the journal of {id}: {error}"));
+    }
+    if courier
+        .outlive
+        .job_dir(&id)
+        .read_journal()
+        .is_ok_and(|journal| journal.state.is_final())
+    {
+        return Ok(());
+    }
     if Placed::read(&courier.outlive.job_dir(&id))?.start() == Start::Answered {
         replicas::note(&courier.outlive, &id, &step)?;
     }

@@ -25,6 +25,7 @@
 //! | `haste` | pauses before a job is asked about again whose streams end at once |
 //! | `retries` | when a place that cannot be reached is tried again by itself |
 //! | `containers` | jobs whose container was stopped, or exists no more |
+//! | `last_look` | reading the journal of a job from a disk that is here, too |
 //! | `starts`, `settling` | starts, and finding out about those that nobody knows of |
 //! | `claims` | who decides about a start |
 //! | `bells` | doorbells that ring here |
@@ -42,6 +43,7 @@ mod desk;
 mod enter;
 mod haste;
 mod journals;
+mod last_look;
 mod log;
 mod outbox;
 mod owed;

@@ -6,7 +6,8 @@
 //!                                   └─ no sh: enter: our program ─► it starts
 //!                                                └─ not there: put it there, enter again
 //! ```
-//! Everything goes to the id, so a name that means another container meanwhile leads nobody astray.
+//! Everything goes to the id, so a name that means another container meanwhile leads nobody astray. A tool that knows only
+//! names is asked again after it.
 
 use super::base::{Base, Begun};
 use super::tools::{Found, Tool};
@@ -69,7 +70,7 @@ pub fn open(
         let asked = known
             .is_none()
             .then(|| scope.spawn(|| tool.identity(base, by)));
-        let ends = entering.enter_somehow()?;
+        let ends = entering.enter_surely()?;
         let said = asked.and_then(|asked| asked.join().ok()?.ok());
         let engine = known.map(|known| known.engine).or(said);
         let Found { id, started } = entering.container.clone();
@@ -86,6 +87,24 @@ pub fn open(
 }
 
 impl Entering<'_> {
+    /// Enters the container that was found, and no other one that has its name by now.
+    fn enter_surely(&self) -> Result<WireEnds, Unreached> {
+        let ends = self.enter_somehow()?;
+        if !self.tool.is_entered_by_name() {
+            return Ok(ends);
+        }
+        match self.tool.find(self.base, self.by) {
+            Ok(found) if found == self.container => Ok(ends),
+            other => {
+                super::end(ends.carrier, (ends.input, ends.output));
+                other.and_then(|_| {
+                    let why = "another one has its name since it was found";
+                    Err(Unreached::Refused(why.to_owned()))
+                })
+            }
+        }
+    }
+
     fn enter_somehow(&self) -> Result<WireEnds, Unreached> {
         match self.with_shell() {
             Ok(ends) => Ok(ends),

@@ -29,6 +29,7 @@ mod tools;
 
 pub use command::{MASTER, ssh_options, template_line};
 pub use tools::Existence;
+pub use tools::apptainer::program as runner_program;
 
 use super::bootstrap::{self, Program};
 use super::{Place, Unreached};
@@ -89,10 +90,16 @@ pub fn open_with(
         Address::Command(template) => command::template(template)?,
         Address::Text(_) | Address::Swerex(_) | Address::Caller(_) => tunnel(outlive, place)?,
         Address::Image(_) => {
-            let why = "each job has a container of its own, so there is nothing to reach";
+            let why =
+                "each job of an image has a container of its own, so there is nothing to reach";
             return Err(Unreached::NoSuchInstance(why.to_owned()));
         }
-        Address::Container(_) | Address::Instance(_) | Address::Pod(_) => {
+        Address::Pod(_) => {
+            let why =
+                "a pod cannot be reached by its name yet; use 'cmd:kubectl exec -i POD -- sh'";
+            return Err(Unreached::Refused(why.to_owned()));
+        }
+        Address::Container(_) | Address::Instance(_) => {
             unreachable!("its tool was asked")
         }
     };

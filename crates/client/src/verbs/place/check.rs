@@ -9,12 +9,18 @@ use outlive_api::failure::Failure;
 use outlive_api::place::{PlaceAnswer, PlaceCheck, PlaceChecks};
 use outlive_api::reply::{Check, DoctorReply, Verdict};
 use outlive_core::far::{Answer, Call};
+use outlive_core::place::Address;
 use std::time::Instant;
 
 /// Reaches these places, or all that are configured. A place that is not reached is part of the answer.
 pub fn check(outlive: &Outlive, places: &[String]) -> Result<PlaceChecks, Error> {
     let places: Vec<Place> = match places {
-        [] => outlive.config()?.places.into_values().collect(),
+        // A container of an image exists as long as its job.
+        [] => {
+            let all = outlive.config()?.places.into_values();
+            all.filter(|place| !matches!(place.address, Address::Image(_)))
+                .collect()
+        }
         names => {
             let places = names.iter().map(|name| resolve(outlive, name));
             places.collect::<Result<_, _>>()?

@@ -68,7 +68,10 @@ impl Destination {
 pub fn named(outlive: &Outlive, asked: &Run) -> Result<Option<String>, Error> {
     let named = asked.place.as_deref();
     let place = named.map(|text| Place::resolve(outlive, text));
-    Ok(place.transpose()?.flatten().map(|place| place.name))
+    let place = place.transpose()?.flatten();
+    // A job in an image is one of this machine.
+    let place = place.filter(|place| !matches!(place.address, Address::Image(_)));
+    Ok(place.map(|place| place.name))
 }
 
 /// Makes the directory here.

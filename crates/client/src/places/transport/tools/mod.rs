@@ -5,7 +5,9 @@
 //! | module | owns |
 //! |---|---|
 //! | `engine` | `docker` and `podman` |
+//! | `apptainer` | `apptainer` and `singularity` |
 
+pub mod apptainer;
 mod engine;
 
 use super::base::Base;
@@ -27,6 +29,11 @@ pub trait Tool: Sync {
 
     /// Who says so: what tells this engine from others, whose containers are others.
     fn identity(&self, base: &Base, by: BootTime) -> Result<String, Unreached>;
+
+    /// Whether [`enter`](Tool::enter) goes to the name. Then it must be looked again which container that was.
+    fn is_entered_by_name(&self) -> bool {
+        false
+    }
 
     /// The command that runs this program in the container, with its input and output.
     fn enter(&self, container: &Found, program: &[&OsStr]) -> Line;
@@ -73,8 +80,8 @@ pub enum Existence {
 pub fn of(address: &Address) -> Option<Box<dyn Tool>> {
     match address {
         Address::Container(container) => Some(Box::new(engine::Engine::of(container.clone()))),
+        Address::Instance(instance) => Some(Box::new(apptainer::Instance::of(instance.clone()))),
         Address::Ssh(_)
-        | Address::Instance(_)
         | Address::Image(_)
         | Address::Pod(_)
         | Address::Command(_)
