@@ -44,11 +44,6 @@ pub fn header(line: &[u8]) -> Option<Header> {
 }
 
 impl Journal {
-    /// Reads what the file holds now.
-    pub fn read(path: &Path) -> io::Result<Journal> {
-        Ok(Journal::parse(&layout::read(path)?))
-    }
-
     /// Applies every line to a new state.
     pub fn parse(bytes: &[u8]) -> Journal {
         let mut journal = Journal::default();

@@ -32,8 +32,8 @@ use crate::post::Post;
 use crate::spec::Spec;
 pub use files::{
     PRIVATE, PRIVATE_DIRECTORY, make, make_directory, move_aside, open, open_or_make,
-    open_or_replace, open_to_append, open_to_replace, read, read_to_append, set_aside, sync,
-    sync_all, sync_directory,
+    open_or_replace, open_to_append, open_to_replace, read, read_into, read_to_append, set_aside,
+    sync, sync_all, sync_directory,
 };
 use serde::de::DeserializeOwned;
 use std::io;
@@ -187,7 +187,7 @@ impl PostDir {
     }
 
     pub fn read(&self) -> Result<Post, ReadError> {
-        read_json(self.post())
+        read_json(self.post(), &mut Vec::new())
     }
 }
 
@@ -309,12 +309,25 @@ impl JobDir {
     }
 
     pub fn read_spec(&self) -> Result<Spec, ReadError> {
-        read_json(self.spec())
+        self.read_spec_with(&mut Vec::new())
+    }
+
+    /// Like [`read_spec`](JobDir::read_spec), for many jobs one after the other: they share the buffer.
+    pub fn read_spec_with(&self, buffer: &mut Vec<u8>) -> Result<Spec, ReadError> {
+        read_json(self.spec(), buffer)
     }
 
     pub fn read_journal(&self) -> Result<Journal, ReadError> {
+        self.read_journal_with(&mut Vec::new())
+    }
+
+    /// Like [`read_journal`](JobDir::read_journal), with a buffer that is reused.
+    pub fn read_journal_with(&self, buffer: &mut Vec<u8>) -> Result<Journal, ReadError> {
         let path = self.journal();
-        Journal::read(&path).map_err(|source| ReadError::Io { path, source })
+        match read_into(&path, buffer) {
+            Ok(()) => Ok(Journal::parse(buffer)),
+            Err(source) => Err(ReadError::Io { path, source }),
+        }
     }
 }
 
@@ -328,12 +341,11 @@ fn below<const N: usize>(base: &Path, names: [&str; N]) -> PathBuf {
     path
 }
 
-fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<T, ReadError> {
-    let bytes = read(&path).map_err(|source| ReadError::Io {
-        path: path.clone(),
-        source,
-    })?;
-    serde_json::from_slice(&bytes).map_err(|source| ReadError::Damaged { path, source })
+fn read_json<T: DeserializeOwned>(path: PathBuf, buffer: &mut Vec<u8>) -> Result<T, ReadError> {
+    if let Err(source) = read_into(&path, buffer) {
+        return Err(ReadError::Io { path, source });
+    }
+    serde_json::from_slice(buffer).map_err(|source| ReadError::Damaged { path, source })
 }
 
 /// The name of the control socket inside a job directory.

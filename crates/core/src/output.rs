@@ -140,9 +140,9 @@ pub struct Segments {
 impl Segments {
     /// Returns `None` if the output has no segments.
     pub fn find(job: &JobDir, bound: Option<Bound>) -> Option<Segments> {
+        let bound = bound?;
         let directory = job.segments();
-        let bound = bound.filter(|_| directory.is_dir())?;
-        Some(Segments { directory, bound })
+        directory.is_dir().then_some(Segments { directory, bound })
     }
 
     /// Creates the segment directory. From now on, everything after the head is stored in segments.

@@ -312,7 +312,17 @@ impl Outlive {
 
     /// The spec of a job.
     pub(crate) fn read_spec(&self, id: &JobId) -> Result<Spec, Error> {
-        let spec = self.job_dir(id).read_spec();
+        self.read_spec_in(&self.job_dir(id), id, &mut Vec::new())
+    }
+
+    /// The spec of the job in this directory, read through a buffer that many jobs share.
+    pub(crate) fn read_spec_in(
+        &self,
+        dir: &JobDir,
+        id: &JobId,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Spec, Error> {
+        let spec = dir.read_spec_with(buffer);
         let mut spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
         // A directory is named after the id of its job.
         if spec.id != *id {

@@ -65,7 +65,7 @@ const SHORT_PAUSE: Duration = Duration::from_millis(1);
 
 /// Makes sure that the job has a keeper or is over, and reads its state.
 pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
-    let met = try_to_meet(outlive, id, None);
+    let met = try_to_meet(outlive, &outlive.job_dir(id), id, None, &mut Vec::new());
     let met = met.map_err(|error| outlive.unless_removed(id, error))?;
     Ok((met.presence, met.state))
 }
@@ -80,17 +80,27 @@ pub struct Met {
 }
 
 /// Like [`meet`], for a job whose spec was read just now. Also looks at its first process, which tells in most cases
-/// that the job has a keeper.
-pub fn meet_and_look(outlive: &Outlive, spec: &Spec) -> Result<Met, Error> {
-    let met = try_to_meet(outlive, &spec.id, Some(spec));
+/// that the job has a keeper. Many jobs share the buffer.
+pub fn meet_and_look(
+    outlive: &Outlive,
+    job: &JobDir,
+    spec: &Spec,
+    buffer: &mut Vec<u8>,
+) -> Result<Met, Error> {
+    let met = try_to_meet(outlive, job, &spec.id, Some(spec), buffer);
     met.map_err(|error| outlive.unless_removed(&spec.id, error))
 }
 
-fn try_to_meet(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Met, Error> {
-    let job = outlive.job_dir(id);
+fn try_to_meet(
+    outlive: &Outlive,
+    job: &JobDir,
+    id: &JobId,
+    spec: Option<&Spec>,
+    buffer: &mut Vec<u8>,
+) -> Result<Met, Error> {
     let is_local = spec.is_some_and(|spec| spec.place == LOCAL);
     for _ in 0..MAX_TRIES {
-        let state = job.read_journal()?.state;
+        let state = job.read_journal_with(buffer)?.state;
         let synced = sync_end(outlive, id, &state);
         if state.is_final() {
             // Its last keeper may have died before it cleaned up, or found the disk full. If the
@@ -101,7 +111,7 @@ fn try_to_meet(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Met
             return Ok(Met::without_leader(Presence::Over, state));
         }
         if !is_local {
-            match away::find(outlive, &job, id)? {
+            match away::find(outlive, job, id)? {
                 Kept::Here => {}
                 Kept::Away(away) => return Ok(Met::without_leader(Presence::Away(away), state)),
                 Kept::Settled => continue,
@@ -109,7 +119,7 @@ fn try_to_meet(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Met
         }
         // Find this out before we take the lock here: a held lock tells that a job in another namespace
         // is alive.
-        let gone = match whereabouts::find(outlive, &job, &state)? {
+        let gone = match whereabouts::find(outlive, job, &state)? {
             Whereabouts::Here => None,
             Whereabouts::Gone(why) => Some(why),
             Whereabouts::Elsewhere(there) => {
@@ -120,15 +130,15 @@ fn try_to_meet(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Met
         let is_child = leader.is_some_and(|leader| is_child_of_keeper(&leader, &state));
         // Check without opening the file for writing: the home may be read-only, and its jobs must stay
         // reachable. If something else has replaced the lock file, the code below restores it.
-        if is_child || is_kept(&job).unwrap_or(false) {
+        if is_child || is_kept(job).unwrap_or(false) {
             return Ok(Met::kept(state, leader));
         }
-        match lock::take(open_lock(&job)?).map_err(Error::io("cannot take the lock", job.lock()))? {
+        match lock::take(open_lock(job)?).map_err(Error::io("cannot take the lock", job.lock()))? {
             LockResult::Held => {}
             // The keepers hold another lock file: somebody replaced it.
             LockResult::Acquired(_) if keeper_lives(&state) => return Ok(Met::kept(state, leader)),
             LockResult::Acquired(lock) => match away::place_of(outlive, id) {
-                None => recover(outlive, &job, id, lock, gone)?,
+                None => recover(outlive, job, id, lock, gone)?,
                 // The file about its start is missing. Nothing here can say what became of it.
                 Some(place) => {
                     return Ok(Met::without_leader(Presence::Away(Away { place }), state));

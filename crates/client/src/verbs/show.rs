@@ -209,7 +209,7 @@ fn last_lines(text: &str, lines: u64) -> &str {
 
 /// The job with the records that it was made from.
 pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
-    let record = Record::read(outlive, id)?;
+    let record = Record::read(outlive, id, &mut Vec::new())?;
     if let Presence::Away(away) = &record.presence {
         let reach = away::resolve(outlive, away)?.settings.reach;
         let (job, state) = record.far_job(outlive, away, reach)?;
@@ -230,9 +230,9 @@ pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Res
     let until = clock::boot() + patience;
     side_by_side(ids, |ids, threads| {
         let mut shown = Vec::with_capacity(ids.len());
-        let mut begun = Vec::new();
+        let (mut begun, mut buffer) = (Vec::new(), Vec::new());
         for ids in ids.chunks((at_once / threads).max(1)) {
-            begun.extend(ids.iter().map(|id| begin(outlive, id, until)));
+            begun.extend(ids.iter().map(|id| begin(outlive, id, until, &mut buffer)));
             let begun = ids.iter().zip(begun.drain(..));
             finish(outlive, begun, until, &mut shown);
         }
@@ -291,8 +291,8 @@ enum Showing {
     Far(Box<Record>, Away),
 }
 
-fn begin(outlive: &Outlive, id: &JobId, until: BootTime) -> Showing {
-    let record = match Record::read(outlive, id) {
+fn begin(outlive: &Outlive, id: &JobId, until: BootTime, buffer: &mut Vec<u8>) -> Showing {
+    let record = match Record::read(outlive, id, buffer) {
         Ok(record) => record,
         Err(error) => return Showing::Shown(Err(error)),
     };
@@ -328,10 +328,11 @@ struct Record {
 }
 
 impl Record {
-    fn read(outlive: &Outlive, id: &JobId) -> Result<Record, Error> {
+    fn read(outlive: &Outlive, id: &JobId, buffer: &mut Vec<u8>) -> Result<Record, Error> {
+        let dir = outlive.job_dir(id);
         // Whether there is such a job at all is looked at only if this fails.
-        let spec = outlive.read_spec(id)?;
-        let met = presence::meet_and_look(outlive, &spec)?;
+        let spec = outlive.read_spec_in(&dir, id, buffer)?;
+        let met = presence::meet_and_look(outlive, &dir, &spec, buffer)?;
         Ok(Record {
             spec,
             presence: met.presence,

@@ -161,17 +161,26 @@ pub fn open_to_replace(path: &Path) -> io::Result<File> {
 
 /// Reads a whole file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_into(path, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole file in place of what is in the buffer. To reuse a buffer saves allocations.
+pub fn read_into(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let (file, size) = open_sized(path)?;
-    read_all(&file, size)
+    read_all(&file, size, bytes)
 }
 
 /// Reads a whole file and leaves it open for appending.
 pub fn read_to_append(path: &Path) -> io::Result<(Vec<u8>, File)> {
     let (file, size) = sized(append(path)?)?;
-    Ok((read_all(&file, size)?, file))
+    let mut bytes = Vec::new();
+    read_all(&file, size, &mut bytes)?;
+    Ok((bytes, file))
 }
 
-fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
+fn read_all(mut file: &File, size: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     if size > MAX_FILE_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -179,7 +188,7 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
         ));
     }
     // The standard library would make two more system calls per file, and every verb reads a few files.
-    let mut bytes = vec![0; size as usize + 1];
+    bytes.resize(size as usize + 1, 0);
     let mut end = 0;
     loop {
         match file.read(&mut bytes[end..]) {
@@ -201,7 +210,7 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
         }
     }
     bytes.truncate(end);
-    Ok(bytes)
+    Ok(())
 }
 
 /// Makes the names in a directory durable. A directory that is gone was empty, so there is nothing to

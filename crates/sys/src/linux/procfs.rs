@@ -1,8 +1,10 @@
 //! What the kernel reports about processes in `/proc`.
 
 use rustix::fs::{Mode, OFlags};
+use rustix::path::Arg;
+use std::ffi::CStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -73,7 +75,11 @@ pub fn stat(pid: i32) -> Option<Stat> {
 /// The state of the process with this pid. `None` if there is none. If it cannot be read, for example because no
 /// descriptor is free, that is an error.
 pub fn look(pid: i32) -> io::Result<Option<Stat>> {
-    match read_line(&format!("/proc/{pid}/stat"), &mut [0; 1024]) {
+    // Searches look at thousands of processes, so the path is not allocated.
+    let mut path = [0; 32];
+    write!(&mut path[..], "/proc/{pid}/stat")?;
+    let path = CStr::from_bytes_until_nul(&path).map_err(io::Error::other)?;
+    match read_line(path, &mut [0; 1024]) {
         Err(error) if is_gone(&error) => Ok(None),
         other => Ok(parse_stat(other?)),
     }
@@ -88,7 +94,7 @@ pub fn is_process(pid: i32) -> bool {
 
 /// Reads what the kernel writes in one go, into a buffer that is always long enough. The standard library would need
 /// many small reads, because such a file has no size. And to open it, musl would make a second call.
-fn read_line<'a>(path: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+fn read_line(path: impl Arg, buffer: &mut [u8]) -> io::Result<&[u8]> {
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let count = fs::File::from(file).read(buffer)?;
     Ok(&buffer[..count])
@@ -151,7 +157,7 @@ pub fn children(pid: i32) -> io::Result<Vec<i32>> {
 }
 
 fn is_thread_alive(directory: &str, thread: i32) -> bool {
-    read_line(&format!("{directory}/{thread}/stat"), &mut [0; 1024])
+    read_line(format!("{directory}/{thread}/stat"), &mut [0; 1024])
         .ok()
         .and_then(parse_stat)
         .is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
