@@ -10,7 +10,7 @@ use crate::layout;
 use crate::state::State;
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 /// A journal that has been read.
@@ -89,11 +89,16 @@ fn record(line: &[u8]) -> Option<Record> {
 /// Calls `take` with each complete line. Returns what follows the last one.
 fn for_each_line(bytes: &[u8], mut take: impl FnMut(&[u8])) -> &[u8] {
     let mut rest = bytes;
-    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-        take(&rest[..end]);
-        rest = &rest[end + 1..];
+    loop {
+        let mut next = rest;
+        // This searches several bytes at a time, and memory can always be read.
+        let length = next.skip_until(b'\n').unwrap_or(0);
+        let Some(line) = rest[..length].strip_suffix(b"\n") else {
+            return rest;
+        };
+        take(line);
+        rest = next;
     }
-    rest
 }
 
 /// The only writer of a journal.

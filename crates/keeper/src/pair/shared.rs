@@ -81,6 +81,9 @@ impl Shared {
     }
 
     /// Opens everything, and the leader's side of the gate.
+    ///
+    /// Kept out of line: its large stack frame must not lie below what its caller reads before.
+    #[inline(never)]
     pub fn open(
         job: JobDir,
         lock: FileId,

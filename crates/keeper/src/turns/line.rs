@@ -26,8 +26,9 @@ use outlive_sys::{capture, lock};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::mem;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -179,7 +180,7 @@ impl Waiting {
             // It has become the first since it looked.
             (Decision::First { .. }, None) => {}
             (Decision::First { running }, Some(mut sleepers)) => {
-                sleepers.sleep(&self.home, &self.queue, running)?;
+                sleepers.sleep(&self.home, &self.queue, running);
                 self.sleepers = Some(sleepers);
             }
         }
@@ -248,9 +249,45 @@ fn sleep_on(path: &Path) -> io::Result<()> {
 
 /// What the first job of the line sleeps on: one thread for each, because the kernel waits for one lock at a time.
 struct Sleepers {
-    news: Receiver<Option<Ticket>>,
-    sender: Sender<Option<Ticket>>,
+    news: Arc<News>,
     on: BTreeSet<Ticket>,
+}
+
+/// What the threads have to say. A channel of the standard library would do the same. But its thread-local variables
+/// would take one more page of memory in each keeper, because this program is the keeper.
+#[derive(Default)]
+struct News {
+    /// Jobs that have ended; `None` for the bell.
+    unread: Mutex<Vec<Option<Ticket>>>,
+    come: Condvar,
+}
+
+impl News {
+    fn tell(&self, news: Option<Ticket>) {
+        self.unread().push(news);
+        self.come.notify_one();
+    }
+
+    /// Sleeps until there is something, at most for so long, and takes it.
+    fn take(&self, at_most: Option<Duration>) -> Vec<Option<Ticket>> {
+        let is_empty = |unread: &mut Vec<_>| unread.is_empty();
+        let unread = self.unread();
+        let mut unread = match at_most {
+            None => {
+                let told = self.come.wait_while(unread, is_empty);
+                told.unwrap_or_else(PoisonError::into_inner)
+            }
+            Some(limit) => {
+                let told = self.come.wait_timeout_while(unread, limit, is_empty);
+                told.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        mem::take(&mut *unread)
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Vec<Option<Ticket>>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Sleepers {
@@ -260,19 +297,24 @@ impl Sleepers {
         let _ = fs::remove_file(&path);
         capture::make_fifo(&path)?;
         let mut bell = capture::open_both(&path)?;
-        let (sender, news) = mpsc::channel();
-        let rung = sender.clone();
-        start(move || while bell.read(&mut [0]).is_ok() && rung.send(None).is_ok() {})?;
+        let news: Arc<News> = Arc::default();
+        let rung = Arc::downgrade(&news);
+        start(move || {
+            while bell.read(&mut [0]).is_ok()
+                && let Some(news) = rung.upgrade()
+            {
+                news.tell(None);
+            }
+        })?;
         Ok(Sleepers {
             news,
-            sender,
             on: BTreeSet::new(),
         })
     }
 
     /// Sleeps until one of these jobs has ended, or the bell was rung. If there are too many to sleep on all of them,
     /// sleeps for a moment at most.
-    fn sleep(&mut self, home: &Home, queue: &QueueDir, running: Vec<Ticket>) -> io::Result<()> {
+    fn sleep(&mut self, home: &Home, queue: &QueueDir, running: Vec<Ticket>) {
         let most = own::open_file_limit().unwrap_or(usize::MAX);
         let most = most.saturating_sub(OTHER_FILES);
         let mut has_all = true;
@@ -286,28 +328,21 @@ impl Sleepers {
                 false => has_all = false,
             }
         }
-        let first = match has_all {
-            true => self.news.recv().map_err(io::Error::other)?,
-            false => match self.news.recv_timeout(PAUSE) {
-                Err(RecvTimeoutError::Timeout) => return Ok(()),
-                news => news.map_err(io::Error::other)?,
-            },
-        };
-        for news in [first].into_iter().chain(self.news.try_iter()).flatten() {
+        let limit = (!has_all).then_some(PAUSE);
+        for news in self.news.take(limit).into_iter().flatten() {
             self.on.remove(&news);
         }
-        Ok(())
     }
 
     fn watch(&self, home: Home, path: std::path::PathBuf, ticket: Ticket) -> io::Result<()> {
-        let sender = self.sender.clone();
+        let news = Arc::clone(&self.news);
         start(move || {
             let slept = sleep_on(&path).and_then(|()| wait_for_process(&home, &ticket));
             if slept.is_err() {
                 // The errand looks again, and not in a loop while the error lasts.
                 thread::sleep(PAUSE);
             }
-            let _ = sender.send(Some(ticket));
+            news.tell(Some(ticket));
         })
     }
 }
