@@ -10,6 +10,7 @@ use crate::waiting::until;
 use crate::world::World;
 use outlive_sys::{process, tree};
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -17,6 +18,15 @@ impl World {
     /// The couriers that work for this home.
     pub fn couriers(&self) -> Vec<Process> {
         couriers_of(&self.home())
+    }
+
+    /// How many clients the couriers of this home serve now. They have a thread for each.
+    pub fn clients_of_couriers(&self) -> usize {
+        let threads = |pid: i32| fs::read_dir(format!("/proc/{pid}/task"));
+        let couriers = self.couriers().into_iter();
+        let threads = couriers.filter_map(|it| threads(it.pid).ok()).flatten();
+        let names = threads.filter_map(|it| fs::read_to_string(it.ok()?.path().join("comm")).ok());
+        names.filter(|name| name.trim() == "client").count()
     }
 
     /// What the couriers of this home have started to reach their places.
@@ -85,7 +95,7 @@ pub fn processes_that(is_one: impl Fn(i32) -> bool) -> Vec<Process> {
 
 /// Whether a process runs the program that serves a place. A keeper runs the same program, and has a job.
 pub(crate) fn is_far_end(pid: i32) -> bool {
-    let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
+    let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else {
         return false;
     };
     let name = program.file_name().unwrap_or_default().as_bytes();

@@ -3,7 +3,7 @@
 use super::id;
 use outlive_core::Size;
 use outlive_core::control::Request;
-use outlive_core::far::{Answer, Call, FromJournals, Opening, Standing, ToJournals};
+use outlive_core::far::{Answer, Call, FromJournals, HOME_GONE, Opening, Standing, ToJournals};
 use outlive_core::wire::{Frame, Kind};
 use outlive_testkit::checks::keepings;
 use outlive_testkit::processes::is_alive;
@@ -54,7 +54,7 @@ fn what_is_not_there_is_gone_and_jobs_of_others_are_not_there() {
     world.ok(&["stop", "own"]);
 }
 
-/// A disk that is away is no verdict about the jobs on it.
+/// A disk that is away is no verdict about the jobs on it. The courier ends the wire.
 #[test]
 fn nothing_is_said_of_jobs_whose_home_has_vanished() {
     let world = World::new();
@@ -62,35 +62,37 @@ fn nothing_is_said_of_jobs_whose_home_has_vanished() {
     far.launch("job", &["true"]);
     far.until_over("job");
     fs::rename(world.home(), world.path("away")).unwrap();
-    for asked in [
-        Call::Standing {
-            jobs: vec![id("job")],
-        },
-        Call::Remove {
-            jobs: vec![id("job")],
-        },
-    ] {
-        assert_eq!(far.call(asked).unwrap_err().code, "io");
+    let calls = || {
+        let jobs = || vec![id("job")];
+        [
+            Call::Standing { jobs: jobs() },
+            Call::Remove { jobs: jobs() },
+            Call::Look { job: id("job") },
+        ]
+    };
+    for asked in calls() {
+        assert_eq!(far.call(asked).unwrap_err().code, HOME_GONE);
     }
-    far.follow("job", 0);
-    let failed = |message: &FromJournals| matches!(message, FromJournals::Failed { .. });
-    until("it cannot be followed", || far.told().iter().any(failed));
     // As a mount point looks from which the disk has gone.
     fs::create_dir_all(world.home().join("jobs")).unwrap();
-    let standing = far.call(Call::Standing {
-        jobs: vec![id("job")],
-    });
-    assert_eq!(standing.unwrap_err().code, "io");
+    for asked in calls() {
+        assert_eq!(far.call(asked).unwrap_err().code, HOME_GONE);
+    }
+    let control = far.open(&Opening::Control { job: id("job") });
+    assert_eq!(far.ended(control).unwrap_err().code, HOME_GONE);
+    far.follow("job", 0);
+    assert_eq!(far.ended(far.journals).unwrap_err().code, HOME_GONE);
     assert!(!far.told().contains(&FromJournals::Gone { job: id("job") }));
     fs::remove_dir_all(world.home()).unwrap();
     fs::rename(world.path("away"), world.home()).unwrap();
+    let mut far = WireClient::greeted(&world);
     let standing = far.call(Call::Standing {
         jobs: vec![id("job"), id("none")],
     });
     let expected = vec![Standing::There, Standing::NotThere];
     assert_eq!(standing, Ok(Answer::Standing(expected)));
-    // It is still followed, without being asked for again.
-    let expected = [lines(&world, "job"), lines(&world, "job")].concat();
+    far.follow("job", 0);
+    let expected = lines(&world, "job");
     let records = far.until_records("job", |records| records.len() >= expected.len());
     assert_eq!(records, expected);
 }

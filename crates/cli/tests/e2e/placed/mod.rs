@@ -60,13 +60,9 @@ impl Far {
         !of_jobs_in(&self.there(".local/state/outlive/jobs")).is_empty()
     }
 
-    /// Whether somebody waits for the place: the courier has a thread for each client.
+    /// Whether somebody waits for the place.
     fn is_listened_to(&self) -> bool {
-        let threads = |pid: i32| fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
-        let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm"));
-        let couriers = self.world.couriers();
-        let mut names = couriers.iter().flat_map(|it| threads(it.pid)).map(name);
-        names.any(|name| name.is_ok_and(|name| name.trim() == "client"))
+        self.world.clients_of_couriers() > 0
     }
 
     pub fn configure(&self, text: &str) {

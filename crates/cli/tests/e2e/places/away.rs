@@ -9,6 +9,7 @@ use outlive_testkit::scripts::numbers;
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::Value;
+use std::fs::{self, File};
 use std::sync::Arc;
 
 /// The server and every connection to it are gone.
@@ -141,7 +142,14 @@ fn who_follows_an_output_goes_on_when_the_host_is_back() {
     until("the job has begun", || {
         world.outlive(&["log", "job", "--peek"]).stdout == "before\n"
     });
-    let follower = begin(world.command(["log", "job", "--follow"]));
+    let followed = world.path("followed");
+    let mut follower = world.command(["log", "job", "--follow"]);
+    let mut follower = follower
+        .stdout(File::create(&followed).unwrap())
+        .spawn()
+        .unwrap();
+    let has_read = |text: &str| fs::read_to_string(&followed).unwrap() == text;
+    until("it is followed", || has_read("before\n"));
     take_away(&ssh, &world);
     // By now both have noticed.
     until("the place is not reached", || {
@@ -155,6 +163,6 @@ fn who_follows_an_output_goes_on_when_the_host_is_back() {
         (9, "before\nafter\n"),
         "{ran:?}"
     );
-    let followed = Ran::end_of(follower);
-    assert_eq!(followed.stdout, "before\nafter\n", "{followed:?}");
+    assert!(follower.wait().unwrap().success());
+    assert!(has_read("before\nafter\n"));
 }

@@ -90,7 +90,8 @@ fn streams_that_end_at_once_are_not_opened_again_without_a_pause() {
     let verbs = verbs.map(|args| begin(world.command(args)));
     thread::sleep(Duration::from_secs(2));
     let count = opened.load(Ordering::SeqCst);
-    assert!((3..40).contains(&count), "{count} streams in 2 s");
+    // Without a pause there are as many as the machine can make: 33 on one that was busy.
+    assert!((3..16).contains(&count), "{count} streams in 2 s");
     tap.stop_lying();
     for verb in verbs {
         let ran = Ran::end_of(verb);
