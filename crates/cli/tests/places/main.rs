@@ -14,4 +14,5 @@ extern crate outlive_testkit;
 mod fixture;
 mod hosts;
 mod links;
+mod one_shot;
 mod soak;
