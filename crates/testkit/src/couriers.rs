@@ -36,6 +36,16 @@ impl World {
         children.filter_map(Process::find).collect()
     }
 
+    /// The near ends of tunnels of this home, also those whose courier is gone.
+    pub fn near_ends(&self) -> Vec<Process> {
+        processes_that(|pid| {
+            let is_one = process::arguments(pid)
+                .iter()
+                .any(|word| word == b"place-tunnel");
+            is_one && has_variable(pid, "OUTLIVE_HOME", &self.home())
+        })
+    }
+
     /// The far ends that serve this test.
     pub fn far_ends(&self) -> Vec<Process> {
         far_ends_at(&self.path_there(""))

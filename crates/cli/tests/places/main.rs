@@ -16,4 +16,5 @@ mod containers;
 mod fixture;
 mod hosts;
 mod links;
+mod one_shot;
 mod soak;

@@ -102,6 +102,6 @@ fn nothing_stays_when_the_courier_has_left() {
     world.ok(&["stop", "job"]);
     outlive_testkit::couriers::kill_all(&world.couriers());
     until("the far end is told", || world.far_ends().is_empty());
-    until("the near end has left", || world.transports().is_empty());
+    until("the near end has left", || world.near_ends().is_empty());
     until_nothing_runs_there(&world);
 }

@@ -182,3 +182,55 @@ fn a_line_that_is_no_result_ends_the_lending() {
     let status = harness.child.wait().unwrap();
     assert_eq!(status.code(), Some(2));
 }
+
+/// What the harness of the documentation needs: a sandbox, and what a program has anyway.
+const BEFORE: &str = "\
+import json, subprocess, sys, threading
+from subprocess import PIPE
+lock = threading.Lock()
+class Sandbox:
+    def execute(self, command, timeout):
+        done = subprocess.run(['env', '-i', 'PATH=/usr/bin:/bin', 'HOME=' + sys.argv[1], 'sh', '-c', command],
+                              stdout=PIPE, stderr=subprocess.STDOUT, timeout=timeout)
+        return done.stdout.decode(errors='replace')
+sandbox = Sandbox()
+";
+
+#[test]
+fn the_harness_of_the_documentation_lends_its_sandbox() {
+    needs!(Python);
+    let root = env!("CARGO_MANIFEST_DIR");
+    let docs = std::fs::read_to_string(format!("{root}/../../docs/places.md")).unwrap();
+    let (_, code) = docs.split_once("```python\n").unwrap();
+    let (code, _) = code.split_once("```").unwrap();
+    let world = world_with_caller();
+    std::fs::create_dir(world.path("there")).unwrap();
+    // `python3 -c` with the programs under test first in its path.
+    let programs = outlive_testkit::programs::directory();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(
+        [programs.to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&path)),
+    );
+    let mut python = world.within("python3", ["-c", &format!("{BEFORE}{code}")]);
+    python.arg(world.path("there")).env("PATH", path.unwrap());
+    let mut python = begin(python);
+    let lent = world
+        .path("home/places")
+        .join("caller%3abox")
+        .join("lender");
+    until("it lends", || lent.exists());
+    let script = "seq 1 100; exit 5";
+    let ran = world.outlive(&["run", "--place", "box", "--id", "job", "--shell", script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.outlive(&["wait", "job"]).code, 5);
+    world.kill_couriers();
+    python.kill().unwrap();
+    python.wait().unwrap();
+    // Its child reads the end of its input.
+    until("nobody lends", || !lent.exists());
+    outlive_testkit::couriers::kill_all(&outlive_testkit::couriers::far_ends_at(
+        &world.path("there"),
+    ));
+}
