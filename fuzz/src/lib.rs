@@ -14,6 +14,7 @@ pub mod mcp;
 pub mod place;
 pub mod quote;
 pub mod redact;
+pub mod rpc;
 pub mod screen;
 pub mod shell;
 pub mod spec;
@@ -43,6 +44,7 @@ pub const TARGETS: [(&str, Check); 21] = [
     ("place", place::check),
     ("quote", quote::check),
     ("redact", redact::check),
+    ("rpc", rpc::check),
     ("screen", screen::check),
     ("shell", shell::check),
     ("spec", spec::check),

@@ -27,7 +27,7 @@ pub(crate) fn connections(wanted: usize) -> usize {
 }
 
 /// The limit on open files, raised if it is lower than this.
-fn raised(wanted: usize) -> usize {
+pub(crate) fn raised(wanted: usize) -> usize {
     let soft = own::open_file_limit().unwrap_or(usize::MAX);
     // Jobs that a server starts later inherit the raised limit.
     match wanted <= soft {

@@ -241,6 +241,11 @@ impl Listener {
         timed.map(|(id, _)| id.clone()).collect()
     }
 
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.lines.values().map(Line::connections).sum()
+    }
+
     /// How many connections there may be.
     pub fn most(&self) -> usize {
         self.most
@@ -251,7 +256,7 @@ impl Listener {
         if more + 2 * self.lines.len() <= self.most {
             return true;
         }
-        let wanted = more + self.lines.values().map(Line::connections).sum::<usize>();
+        let wanted = more + self.connections();
         if wanted > self.most {
             self.most = self.most.max(descriptors::connections(wanted));
         }

@@ -30,6 +30,7 @@ pub use wanted::{Next, Wanted};
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
+use crate::jobs::descriptors;
 use crate::jobs::presence;
 use outlive_core::JobId;
 use std::time::Duration;
@@ -43,6 +44,11 @@ pub(crate) const CONNECTING_FAR: Duration = Duration::from_secs(2);
 /// The state of a job, and who keeps it. A job whose keepers were killed gets new ones.
 pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
     presence::meet(outlive, id)
+}
+
+/// How many files may be open here. The limit is raised if it is lower than what is wanted.
+pub fn open_file_limit(wanted: usize) -> usize {
+    descriptors::raised(wanted)
 }
 
 /// Connects to the keeper of a job of a place, for [`Listener::connected`]. This waits for a network.

@@ -8,7 +8,7 @@ use crate::agent::AgentProcess;
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::{AgentReader, Delivery, EventId, Inbox, Selection};
+use crate::inbox::{AgentReader, Delivery, Event, EventId, Inbox, Selection};
 use crate::jobs::whereabouts;
 use crate::verbs::inbox::{LONGEST_UNREADABLE, take_known};
 use crate::verbs::wait::LOOK_ELSEWHERE;
@@ -16,6 +16,9 @@ use outlive_core::{BootTime, JobId, Label, ProcRef};
 use outlive_sys::process::{self, own};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+
+/// So many events are remembered as given.
+const MOST_REMEMBERED: usize = 10_000;
 
 /// Whose events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct Telling {
     skips_shown: bool,
     /// The jobs that have begun to be wanted.
     new: Vec<JobId>,
-    /// The events that were given to a caller that only looks.
+    /// The events that were given to this reader.
     given: HashSet<EventId>,
 }
 
@@ -185,6 +188,21 @@ impl Telling {
             }
             false => delivery,
         }))
+    }
+
+    /// What was taken has been sent. It counts as delivered when it is sent again, or for the last time: then its reader
+    /// had a whole claim to acknowledge it. A reader that is killed before is no reason to give an event up.
+    pub fn sent(&mut self, delivery: Delivery) -> Result<(), Error> {
+        if self.given.len() > MOST_REMEMBERED {
+            self.given.clear();
+        }
+        let given = &mut self.given;
+        let counts = |event: &Event| !given.insert(event.event.clone()) || event.last.is_some();
+        let again = delivery.only(counts);
+        match again.is_empty() {
+            true => Ok(()),
+            false => again.delivered(),
+        }
     }
 
     /// The jobs of which news are wanted since the last call.
