@@ -33,7 +33,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 21] = [
+pub const TARGETS: [(&str, Check); 22] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),

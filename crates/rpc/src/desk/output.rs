@@ -14,7 +14,10 @@ use std::time::Duration;
 /// So much of one output is sent before another one has its turn.
 const AT_ONCE: u64 = 256 * 1024;
 
-/// When to try again if a place was lost while its output was read.
+/// A place that has news of nothing more often than this in a row is not believed.
+const MAX_IN_VAIN: u32 = 10;
+
+/// When to try again if a place was lost while its output was read, or is not believed.
 const LOST_AGAIN: Duration = Duration::from_secs(1);
 
 /// An output that is followed. Its job is not protected from pruning, which would take one more descriptor: it is read so
@@ -27,6 +30,8 @@ struct Output {
     /// All that there was has been sent.
     is_caught_up: bool,
     is_new: bool,
+    /// How many turns in a row had nothing to send.
+    in_vain: u32,
     /// A turn has ended since its job was listened to.
     is_deaf: bool,
     /// Its place was lost.
@@ -48,6 +53,7 @@ pub fn follow_output(call: &Arc<Call>) -> Result<Stream, Refused> {
         state: None,
         is_caught_up: false,
         is_new: true,
+        in_vain: 0,
         is_deaf: false,
         look_at: None,
         failed: None,
@@ -131,8 +137,19 @@ impl Continues for Output {
                 }
                 Ok(Some(Chunk::Ended | Chunk::OutOfTime)) => return self.answer(),
                 Ok(None) => {
-                    self.is_caught_up = true;
                     self.is_deaf = true;
+                    let is_idle = self.following.position() == begun_at;
+                    self.in_vain = if is_idle {
+                        self.in_vain.saturating_add(1)
+                    } else {
+                        0
+                    };
+                    let is_far = self.following.place() != LOCAL;
+                    if is_far && self.in_vain > MAX_IN_VAIN {
+                        self.look_at = Some(clock::boot() + LOST_AGAIN);
+                        return Turn::Sleeps;
+                    }
+                    self.is_caught_up = true;
                     return Turn::Sleeps;
                 }
                 Err(error) if error.is_unreached() => {

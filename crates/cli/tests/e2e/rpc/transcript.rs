@@ -33,9 +33,8 @@ fn the_transcript_is_what_happens() {
     let world = World::new();
     let mut rpc = Rpc::start(&world);
     let mut raw = Vec::new();
-    let mut lines = transcript.lines().peekable();
     let mut seen = 0;
-    while let Some(line) = lines.next() {
+    for line in transcript.lines() {
         let bytes = |json: &str| serde_json::from_str::<String>(json).unwrap().into_bytes();
         if let Some(json) = line.strip_prefix(">raw ") {
             rpc.write(&bytes(json));
