@@ -14,6 +14,7 @@ pub mod mcp;
 pub mod place;
 pub mod quote;
 pub mod redact;
+pub mod rpc;
 pub mod screen;
 pub mod shell;
 pub mod spec;
@@ -32,7 +33,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 21] = [
+pub const TARGETS: [(&str, Check); 22] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),
@@ -43,6 +44,7 @@ pub const TARGETS: [(&str, Check); 21] = [
     ("place", place::check),
     ("quote", quote::check),
     ("redact", redact::check),
+    ("rpc", rpc::check),
     ("screen", screen::check),
     ("shell", shell::check),
     ("spec", spec::check),

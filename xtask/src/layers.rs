@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 14] = [
+const LAYERS: [Layer; 15] = [
     // The contract: serde types and nothing else. `schemars` only with the feature `schema`.
     Layer {
         name: "outlive-api",
@@ -114,6 +114,13 @@ const LAYERS: [Layer; 14] = [
         ]),
         has_unsafe: false,
     },
+    // Its messages are a contract that others decode.
+    Layer {
+        name: "outlive-rpc",
+        inside: &["outlive", "outlive-api"],
+        outside: Some(&["serde", "serde_json"]),
+        has_unsafe: false,
+    },
     Layer {
         name: "outlive-cli",
         inside: &[
@@ -122,6 +129,7 @@ const LAYERS: [Layer; 14] = [
             "outlive-keeper",
             "outlive-kit",
             "outlive-mcp",
+            "outlive-rpc",
         ],
         outside: None,
         has_unsafe: false,
@@ -163,6 +171,7 @@ const LAYERS: [Layer; 14] = [
             "outlive-keeper",
             "outlive-kit",
             "outlive-mcp",
+            "outlive-rpc",
         ],
         outside: Some(&["arbitrary", "serde", "serde_json"]),
         has_unsafe: false,

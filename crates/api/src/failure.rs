@@ -148,6 +148,8 @@ error_codes! {
     NotRung = "not_rung",
     /// The files of an agent were not changed.
     SetupRefused = "setup_refused",
+    /// Whoever sent the request did not want its answer any more.
+    Canceled = "canceled",
     /// Outlive failed in another way: it could not print its answer or serve requests.
     Failed = "failed",
 }

@@ -6,8 +6,8 @@
 
 use crate::commands::{
     self, adopt, after, attach, completions, courier, detach, doctor, doorbell, hook, inbox, label,
-    list, log, man, mcp, place, post, prune, resize, run, send, session, setup, show, signal, stop,
-    tunnel, wait, watch,
+    list, log, man, mcp, place, post, prune, resize, rpc, run, send, session, setup, show, signal,
+    stop, tunnel, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -79,6 +79,7 @@ pub enum Command {
     #[command(hide = true, name = "place-tunnel")]
     Tunnel(tunnel::Args),
     Mcp(mcp::Args),
+    Rpc(rpc::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -152,6 +153,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Courier(args) => commands::courier::run(context, &args),
         Command::Tunnel(args) => commands::tunnel::run(context, &args),
         Command::Mcp(args) => commands::mcp::run(context, args),
+        Command::Rpc(args) => commands::rpc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),

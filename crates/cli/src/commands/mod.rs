@@ -19,6 +19,7 @@ pub mod place;
 pub mod post;
 pub mod prune;
 pub mod resize;
+pub mod rpc;
 pub mod run;
 mod select;
 pub mod send;

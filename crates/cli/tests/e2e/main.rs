@@ -52,6 +52,7 @@ mod redaction;
 mod refused;
 mod restarting;
 mod retention;
+mod rpc;
 mod scarcity;
 mod searching;
 mod service;

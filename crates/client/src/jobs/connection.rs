@@ -153,11 +153,6 @@ impl Connection {
             }
         }
     }
-
-    pub fn ask(&mut self, id: &JobId, request: &Request) -> Result<Answer, Error> {
-        self.send(request)?;
-        self.receive(id)
-    }
 }
 
 /// What the place says instead of leading to the keeper of a job.
