@@ -6,8 +6,8 @@
 
 use crate::commands::{
     self, adopt, after, attach, completions, courier, detach, doctor, doorbell, hook, inbox, label,
-    list, log, man, mcp, place, post, prune, resize, run, send, session, setup, show, signal, stop,
-    wait, watch,
+    list, log, man, mcp, place, post, prune, resize, run, send, serve, session, setup, show,
+    signal, stop, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -77,6 +77,7 @@ pub enum Command {
     #[command(hide = true)]
     Courier(courier::Args),
     Mcp(mcp::Args),
+    Serve(serve::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -149,6 +150,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::After(args) => commands::after::run(context, &args),
         Command::Courier(args) => commands::courier::run(context, &args),
         Command::Mcp(args) => commands::mcp::run(context, args),
+        Command::Serve(args) => commands::serve::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),

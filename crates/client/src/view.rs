@@ -24,6 +24,7 @@ mod excerpt;
 mod line;
 mod lines;
 mod live;
+mod origins;
 mod startup;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub(crate) use line::mark as left_out;
 pub use lines::line;
 pub(crate) use lines::lines;
 pub use live::{Live, ShownText};
+pub use origins::Origins;
 
 use decode::{Act, Decoder};
 use excerpt::Excerpt;

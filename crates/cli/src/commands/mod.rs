@@ -22,6 +22,7 @@ pub mod resize;
 pub mod run;
 mod select;
 pub mod send;
+pub mod serve;
 pub mod session;
 pub mod setup;
 pub mod show;

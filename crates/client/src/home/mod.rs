@@ -5,9 +5,11 @@
 //! | `outlive` | opening a home and finding jobs in it |
 //! | `handle` | the verbs as methods |
 //! | `identity` | the name of this home for other machines |
+//! | `serving` | where the home is served over HTTP, and with which tokens |
 //! | `relink` | restoring index entries that a power loss removed |
 
 pub(crate) mod handle;
 pub(crate) mod identity;
 pub(crate) mod outlive;
 pub(crate) mod relink;
+pub mod serving;

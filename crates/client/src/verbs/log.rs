@@ -1,5 +1,7 @@
 //! Reads the output of a job.
 
+mod exact;
+
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
