@@ -26,6 +26,7 @@ mod lines;
 mod live;
 mod origins;
 mod startup;
+mod styled;
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use lines::line;
 pub(crate) use lines::lines;
 pub use live::{Live, ShownText};
 pub use origins::Origins;
+pub use styled::{Colour, Style, StyledLine, styled};
 
 use decode::{Act, Decoder};
 use excerpt::Excerpt;

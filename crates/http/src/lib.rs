@@ -15,6 +15,7 @@
 //! | `body` | reading a request, and writing an answer as it comes |
 //! | `verbs` | one verb per file |
 //! | `log`, `output` | output as text and as it is |
+//! | `window` | lines with their colours, and a search through all of them |
 //! | `metrics` | counts for Prometheus |
 //! | `openapi` | the description of all routes, made from their types |
 //! | `page`, `tickets` | the files of the page, and the login |
@@ -34,5 +35,6 @@ mod server;
 mod tickets;
 mod verbs;
 mod visit;
+mod window;
 
 pub use server::{Http, Listening, serve};

@@ -2,6 +2,7 @@
 //! in as `docs/api/openapi.json`.
 
 use crate::verbs::{self, Needs, Verb, VerbVisitor};
+use crate::window::{Search, SearchPart, Window};
 use axum::response::{IntoResponse, Response};
 use outlive_api::failure::ErrorReply;
 use outlive_api::log::{LogLine, LogPage, LogPiece, Screen};
@@ -27,6 +28,7 @@ pub fn description() -> Value {
     verbs::each(&mut routes);
     routes.log();
     routes.output();
+    routes.window();
     routes.others();
     routes.finish()
 }
@@ -103,17 +105,55 @@ impl Routes {
             "content": {"application/octet-stream": {"schema": {}}}});
         operation["responses"] = responses;
         operation["parameters"] = json!([
-            {"name": "job", "in": "path", "required": true, "schema": {"type": "string"},
-                "description": "Its id, the beginning of its id, or its name."},
+            job(),
             secrets(),
-            parameter("from", "The offset of the first byte.", json!({"type": "integer", "minimum": 0})),
-            parameter("follow", "Also what the job writes from now on, until it ends.", json!({"type": "boolean"})),
-            parameter("download", "For a browser: save it as a file.", json!({"type": "boolean"})),
+            parameter(
+                "from",
+                "The offset of the first byte.",
+                json!({"type": "integer", "minimum": 0})
+            ),
+            parameter(
+                "follow",
+                "Also what the job writes from now on, until it ends.",
+                json!({"type": "boolean"})
+            ),
+            parameter(
+                "download",
+                "For a browser: save it as a file.",
+                json!({"type": "boolean"})
+            ),
         ]);
         self.paths.insert(
             "/v1/jobs/{job}/output".to_owned(),
             json!({"get": operation}),
         );
+    }
+
+    fn window(&mut self) {
+        let about = "Read some lines with their colours: `count` lines from line `from` on, or else the last ones. \
+                     Without `secrets=show`, secrets are left out.";
+        let mut lines = operation("lines", about, Needs::Look);
+        let reply = self.replies.subschema_for::<Window>().to_value();
+        lines["responses"] = self.responses(json!({"application/json": {"schema": reply}}));
+        let number = || json!({"type": "integer", "minimum": 1});
+        lines["parameters"] = json!([
+            job(),
+            secrets(),
+            parameter("from", "The number of the first line.", number()),
+            parameter("count", "How many lines; at most 2000.", number()),
+        ]);
+        let path = "/v1/jobs/{job}/lines".to_owned();
+        self.paths.insert(path, json!({"get": lines}));
+        let about = "Search the whole output of a job. The parts of the reply come as it is searched, one object on \
+                     each line.";
+        let mut search = operation("search", about, Needs::Look);
+        search["requestBody"] = self.body::<Search>();
+        let part = self.replies.subschema_for::<SearchPart>().to_value();
+        let each = json!({"description": "One of these on each line.", "anyOf": [part, {"type": "string"}]});
+        search["responses"] = self.responses(json!({"application/x-ndjson": {"schema": each}}));
+        search["parameters"] = json!([secrets()]);
+        self.paths
+            .insert("/v1/search".to_owned(), json!({"post": search}));
     }
 
     fn others(&mut self) {
@@ -175,6 +215,11 @@ fn operation(name: &str, about: &str, needs: Needs) -> Value {
         Needs::Look | Needs::LookAndWait => "Every token allows it.",
     };
     json!({"operationId": name.replace('/', "_"), "summary": about, "description": who})
+}
+
+fn job() -> Value {
+    let about = "Its id, the beginning of its id, or its name.";
+    json!({"name": "job", "in": "path", "required": true, "schema": {"type": "string"}, "description": about})
 }
 
 fn secrets() -> Value {

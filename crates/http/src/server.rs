@@ -3,7 +3,7 @@
 use crate::failure::Refused;
 use crate::metrics::Metrics;
 use crate::tickets::Tickets;
-use crate::{log, metrics, openapi, output, page, verbs, visit};
+use crate::{log, metrics, openapi, output, page, verbs, visit, window};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -104,6 +104,8 @@ fn routes(desk: Arc<Desk>) -> Router {
     let guarded = verbs::routes()
         .route("/v1/log", axum::routing::post(log::log))
         .route("/v1/jobs/{job}/output", get(output::output))
+        .route("/v1/jobs/{job}/lines", get(window::lines))
+        .route("/v1/search", axum::routing::post(window::search))
         .route("/metrics", get(metrics::metrics))
         .route_layer(middleware::from_fn_with_state(desk.clone(), visit::admit));
     let open = page::routes().route("/v1/openapi.json", get(openapi::served));

@@ -6,3 +6,4 @@ mod looking;
 mod output;
 mod restart;
 mod verbs;
+mod window;
