@@ -31,6 +31,11 @@ pub const MAX_PATTERNS: usize = 200;
 /// How long an unfinished line must be still to count as a line. Programs write a prompt in one go.
 pub const STILL: Duration = Duration::from_millis(200);
 
+/// How much text of an output is shown at most, unless less is asked for. It is held in memory.
+pub const MAX_LOG_TEXT: usize = 64 * 1024 * 1024;
+/// Longer lines are shortened where output is shown as text.
+pub const MAX_LOG_LINE: usize = 16 * 1024;
+
 /// A watch reports at most once in this time.
 pub const WATCH_SPACING: Duration = Duration::from_secs(15);
 /// This many busy spacings in a row turn a watch off.

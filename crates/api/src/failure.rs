@@ -154,6 +154,8 @@ error_codes! {
     Forbidden = "forbidden",
     /// Over HTTP: there is nothing at this address, or not with this method.
     NoSuchRoute = "no_such_route",
+    /// Whoever sent the request did not want its answer any more.
+    Canceled = "canceled",
     /// Outlive failed in another way: it could not print its answer or serve requests.
     Failed = "failed",
 }

@@ -19,6 +19,7 @@
 //! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`], [`place`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
+//! | [`rpc`] | the messages of `outlive rpc`, which carry requests and replies |
 //! | [`input`], [`key`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
 //! | [`restart`], [`attempt`] | when a command is run again, and each of its runs |
@@ -57,6 +58,7 @@ pub mod ready;
 pub mod reply;
 pub mod request;
 pub mod restart;
+pub mod rpc;
 #[cfg(feature = "schema")]
 pub mod schemas;
 pub mod setup;

@@ -21,6 +21,12 @@ pub struct WaitReply {
     /// What came, if there is more to say of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
+    /// The jobs for which it came, if it is not their end. The command line says this by its exit code.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub met: Vec<JobId>,
+    /// The time was up first, and the jobs go on. The command line says this by its exit code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_time: bool,
 }
 
 /// What `stop` answers.

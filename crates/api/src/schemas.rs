@@ -11,6 +11,7 @@ use crate::request::{
     Ack, AddPlace, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs,
     ForSession, Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
 };
+use crate::rpc;
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;
 use crate::usage::UsageSample;
@@ -63,6 +64,14 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<SetupPlan>("setup_plan"),
         reply::<SetupList>("setup_list"),
         reply::<ErrorReply>("error"),
+        reply::<rpc::Found>("found"),
+        reply::<rpc::Started>("started"),
+        reply::<rpc::Acked>("acked"),
+        reply::<rpc::OutputPart>("output_part"),
+        reply::<rpc::OutputEnd>("output_end"),
+        reply::<rpc::LinesPart>("lines_part"),
+        reply::<rpc::LogRead>("log_read"),
+        reply::<rpc::JobChange>("job_change"),
     ]
 }
 
@@ -88,6 +97,26 @@ pub fn requests() -> Vec<NamedSchema> {
         request::<ForSession<EndSession>, EndSession>("session_end_request"),
         request::<Prune, Prune>("prune_request"),
         request::<AddPlace, AddPlace>("place_add_request"),
+        request::<rpc::Find, rpc::Find>("find_request"),
+        request::<rpc::AckAny, rpc::AckAny>("ack_any_request"),
+        request::<rpc::FollowOutput, rpc::FollowOutput>("follow_output_request"),
+        request::<rpc::FollowEvents, rpc::FollowEvents>("follow_events_request"),
+        request::<rpc::FollowJobs, rpc::FollowJobs>("follow_jobs_request"),
+        request::<rpc::FollowUsage, rpc::FollowUsage>("follow_usage_request"),
+        request::<rpc::CheckPlaces, rpc::CheckPlaces>("place_check_request"),
+        request::<rpc::RemovePlace, rpc::RemovePlace>("place_remove_request"),
+        request::<rpc::OfPlace, rpc::OfPlace>("place_clean_request"),
+    ]
+}
+
+/// The schemas of the messages of `outlive rpc`, which carry requests and replies.
+pub fn messages() -> Vec<NamedSchema> {
+    vec![
+        request::<rpc::Message, rpc::Message>("rpc_message"),
+        reply::<rpc::Hello>("rpc_hello"),
+        reply::<rpc::Answer>("rpc_answer"),
+        reply::<rpc::Refusal>("rpc_refusal"),
+        reply::<rpc::Part>("rpc_part"),
     ]
 }
 
@@ -161,6 +190,7 @@ pub fn readme() -> String {
     );
     files(&mut page, "Requests", &requests());
     files(&mut page, "Replies", &replies());
+    files(&mut page, "Messages of `outlive rpc`", &messages());
     files(&mut page, "Events", &events());
     variants::<EventKind>(&mut page, "Kinds of events", "kind");
     variants::<ErrorCode>(&mut page, "Codes of errors", "code");

@@ -13,7 +13,12 @@ fn directory() -> PathBuf {
 
 /// Every file that belongs there, with its content.
 fn expected() -> BTreeMap<String, String> {
-    let schemas = [schemas::requests(), schemas::replies(), schemas::events()];
+    let schemas = [
+        schemas::requests(),
+        schemas::replies(),
+        schemas::messages(),
+        schemas::events(),
+    ];
     let schemas = schemas.into_iter().flatten();
     let mut files: BTreeMap<String, String> = schemas
         .map(|named| {

@@ -394,7 +394,7 @@ impl Error {
     }
 
     /// The place of the job was not reached, and may be later.
-    pub(crate) fn is_unreached(&self) -> bool {
+    pub fn is_unreached(&self) -> bool {
         match self {
             Error::Place(PlaceError::Unreached { why, .. }) => {
                 !matches!(why, Unreached::OtherInstance(_))

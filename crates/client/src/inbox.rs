@@ -31,7 +31,7 @@ pub use event::{BadEventId, EventId, ack_command, last_words};
 pub use everyone::ack_of_any_session;
 pub use receipt::{Receipt, all_told};
 pub(crate) use source::{Item, Origin, Source};
-pub(crate) use wake_up::{WakeUp, remove_unread, wake};
+pub(crate) use wake_up::{listen, wake};
 
 use delivery::{Found, LOOK_AGAIN};
 

@@ -11,6 +11,7 @@ pub(crate) mod shell;
 
 use crate::environment::inherited::JobVariables;
 use crate::error::Error;
+use crate::home::bell;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
 use crate::inbox;
@@ -109,6 +110,7 @@ fn make_filled<C>(
     if let Some(session) = &spec.session {
         inbox::wake(outlive, session);
     }
+    bell::tell(outlive, &spec.id);
     Ok(NameClaim::Claimed(claim))
 }
 

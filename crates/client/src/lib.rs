@@ -66,6 +66,8 @@ mod hooks;
 pub mod inbox;
 mod jobs;
 mod launch;
+#[doc(hidden)]
+pub mod listening;
 mod moment;
 mod output;
 #[doc(hidden)]

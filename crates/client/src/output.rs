@@ -8,6 +8,7 @@ mod blocks;
 mod excerpt;
 mod far;
 mod follow;
+mod following;
 mod lines;
 mod reader;
 mod search;
@@ -15,7 +16,8 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use follow::{Chunk, Follow, Grown, Growth};
+pub use follow::{Follow, Grown, Growth};
+pub use following::{Chunk, Following};
 pub use reader::{Line, Reading};
 pub(crate) use reader::{read_as, read_redacted};
 pub use search::LinePattern;

@@ -82,6 +82,11 @@ impl Home {
         self.inboxes().join(session.file_name())
     }
 
+    /// The FIFOs of processes that are told of every new, changed or removed job and post.
+    pub fn bells(&self) -> PathBuf {
+        self.root.join("bells")
+    }
+
     pub fn posts(&self) -> PathBuf {
         self.root.join("posts")
     }

@@ -152,11 +152,6 @@ impl Args {
     }
 }
 
-/// How much text is shown at most without --budget. It is held in memory.
-const MAX_TEXT: usize = 64 * 1024 * 1024;
-/// Longer lines are shortened, except with --raw.
-const MAX_LINE: usize = 16 * 1024;
-
 impl Args {
     /// Whether no option selects a part of the output.
     fn is_default_part(&self) -> bool {
@@ -175,7 +170,7 @@ impl Args {
                 false => Form::Exact,
             });
         }
-        Ok(Form::Plain(Box::new(log.live(MAX_LINE)?)))
+        Ok(Form::Plain(Box::new(log.live(defaults::MAX_LOG_LINE)?)))
     }
 
     /// What the verb is asked.
@@ -225,8 +220,8 @@ fn look(raw: bool, budget: Option<u64>) -> Look {
             ..view::Options::default()
         }),
         (false, None) => Look::Plain(view::Options {
-            budget: MAX_TEXT,
-            line_limit: MAX_LINE,
+            budget: defaults::MAX_LOG_TEXT,
+            line_limit: defaults::MAX_LOG_LINE,
         }),
     }
 }

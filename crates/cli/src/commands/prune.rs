@@ -4,7 +4,6 @@ use super::select::Select;
 use super::{duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::JobId;
 use outlive::api::reply::PruneReply;
 use outlive::units::show_size;
 use outlive::verbs::prune;
@@ -92,19 +91,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     let is_whole =
         pruned.failed.is_empty() && pruned.left_behind.is_empty() && pruned.unfinished.is_none();
-    let paths = pruned.left_behind.iter();
     match context.json {
-        true => context.print_json(&PruneReply {
-            removed: pruned.removed,
-            removed_posts: pruned.removed_posts,
-            freed_bytes: pruned.freed_bytes,
-            untold: pruned.untold,
-            busy: pruned.busy.into_iter().chain(pruned.ringing).collect(),
-            failed: ids(&pruned.failed),
-            left_behind: paths.map(|(path, _)| path.clone().into()).collect(),
-            dropped: pruned.dropped,
-            unreadable: ids(&pruned.unreadable),
-        })?,
+        true => context.print_json(&PruneReply::from(pruned))?,
         false => context.print(&format!(
             "removed {}, freed {}",
             count(pruned.removed.len() as u64, "job"),
@@ -115,8 +103,4 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         true => Exit::Success,
         false => Exit::Unknown,
     })
-}
-
-fn ids(jobs: &[(JobId, String)]) -> Vec<JobId> {
-    jobs.iter().map(|(id, _)| id.clone()).collect()
 }

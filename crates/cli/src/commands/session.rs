@@ -62,12 +62,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 fn print(context: &Context, ended: &Ended) -> Result<(), Failure> {
     if context.json {
-        return context.print_json(&SessionEndReply {
-            dropped: ended.dropped,
-            kept: ended.kept,
-            stopped: ended.stopped.clone(),
-            still_running: ended.still_running.clone(),
-        });
+        return context.print_json(&SessionEndReply::from(ended));
     }
     context.print(&format!(
         "{} dropped, {} kept; {} stopped, {} still running",

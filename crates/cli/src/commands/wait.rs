@@ -116,6 +116,7 @@ fn print_events(context: &Context, jobs: &[Job], events: &[Event]) -> Result<(),
         return context.print_json(&WaitReply {
             jobs: jobs.to_vec(),
             events: events.to_vec(),
+            ..WaitReply::default()
         });
     }
     print(context, jobs)?;

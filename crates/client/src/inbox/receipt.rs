@@ -71,6 +71,12 @@ impl Receipt {
         self
     }
 
+    /// Whether the answer tells the calling session something.
+    pub fn tells(&self) -> bool {
+        let tells = |answered: &Answered| !answered.kinds.is_empty() || !answered.seqs.is_empty();
+        self.outlive.calling_session().is_some() && self.answers.iter().any(tells)
+    }
+
     /// The answer tells how a job ended, other than by waiting for it.
     pub fn of_end(outlive: &Outlive, job: &JobId) -> Receipt {
         Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[EventKind::Ended], Vec::new())

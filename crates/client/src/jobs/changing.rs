@@ -1,6 +1,7 @@
 //! Changes what was asked for of a job: through its keeper while it has one, else in its journal.
 
 use crate::error::Error;
+use crate::home::bell;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::Answer;
 use crate::jobs::presence;
@@ -87,6 +88,7 @@ fn change_ended(outlive: &Outlive, id: &JobId, asked: &Change) -> Result<Done, E
         .append(moment::now(), &[Event::Changed(Box::new(changed))])
         .and_then(|()| journal.sync());
     written.map_err(Error::io("cannot write", job.journal()))?;
+    bell::tell(outlive, id);
     Ok(Done::Yes)
 }
 

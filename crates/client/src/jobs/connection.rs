@@ -124,11 +124,6 @@ impl Connection {
             }
         }
     }
-
-    pub fn ask(&mut self, id: &JobId, request: &Request) -> Result<Answer, Error> {
-        self.send(request)?;
-        self.receive(id)
-    }
 }
 
 fn refusal(id: &JobId, reason: String) -> Error {

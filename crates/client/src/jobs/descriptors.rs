@@ -20,16 +20,26 @@ pub(crate) struct Budget {
     pub reserved: usize,
 }
 
+/// How many connections a server may have that wants this many.
+pub(crate) fn connections(wanted: usize) -> usize {
+    let most = raised(OTHER_FILES + wanted);
+    most.saturating_sub(OTHER_FILES)
+}
+
+/// The limit on open files, raised if it is lower than this.
+fn raised(wanted: usize) -> usize {
+    let soft = own::open_file_limit().unwrap_or(usize::MAX);
+    // Jobs that a server starts later inherit the raised limit.
+    match wanted <= soft {
+        true => soft,
+        false => own::raise_open_file_limit().unwrap_or(soft),
+    }
+}
+
 /// The budget for a verb about this many jobs.
 pub(crate) fn budget(jobs: usize) -> Budget {
     let wanted = OTHER_FILES + 2 * jobs.min(answering::MAX_RESERVED_JOBS) + jobs;
-    let soft = own::open_file_limit().unwrap_or(usize::MAX);
-    // These verbs start no job. A server that starts jobs later passes the raised limit on to them.
-    let most = match wanted <= soft {
-        true => soft,
-        false => own::raise_open_file_limit().unwrap_or(soft),
-    };
-    share(jobs, most)
+    share(jobs, raised(wanted))
 }
 
 fn share(jobs: usize, most: usize) -> Budget {

@@ -1,20 +1,17 @@
 //! Follows an output while the job writes it.
 
-use super::{Output, Piece, Seen};
+use super::{Chunk, Following, Seen};
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Answer, Connection};
-use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::places::Place;
 use crate::places::ear::{Ears, Heard};
 use crate::verbs::wait::LOOK_ELSEWHERE;
-use outlive_core::control::{Reply, Request};
-use outlive_core::{BootTime, JobId, Spec, State, Stream};
+use outlive_core::control::Reply;
+use outlive_core::{BootTime, JobId, State};
 use outlive_sys::poll::{self, Interest};
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -22,43 +19,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Follow<'a> {
     outlive: &'a Outlive,
-    spec: Spec,
-    position: u64,
-    /// The size of the output, as a keeper told it last. It saves a place a question.
-    size: Option<u64>,
-    seen: Seen,
-    /// What was read and not returned yet.
-    ready: VecDeque<Chunk>,
+    following: Following,
     deadline: Option<BootTime>,
-    /// Prevents pruning of the output that is still to be read.
-    _hold: Option<Hold>,
 }
-
-/// About so many bytes are read at once.
-const AT_ONCE: u64 = 64 * 1024;
 
 /// The pause after a place was not reached.
 const LOST_AGAIN: Duration = Duration::from_millis(200);
-
-/// One result of following.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Chunk {
-    /// New output.
-    Bytes {
-        /// The offset of its first byte.
-        at: u64,
-        /// The bytes.
-        bytes: Vec<u8>,
-        /// Their stream, if the streams are told apart.
-        stream: Option<Stream>,
-    },
-    /// This range was dropped before it was read, or could not be stored.
-    Missing(Range<u64>),
-    /// The job has ended, and this was all its output.
-    Ended,
-    /// The time is up, and the job goes on.
-    OutOfTime,
-}
 
 /// What a look at the output came to.
 enum Looked {
@@ -117,13 +83,8 @@ impl<'a> Follow<'a> {
     ) -> Result<Follow<'a>, Error> {
         Ok(Follow {
             outlive,
-            spec: outlive.read_spec(id)?,
-            position: from,
-            size: None,
-            seen: Seen::Whole,
-            ready: VecDeque::new(),
+            following: Following::exactly(outlive, id, from)?.holding(outlive),
             deadline: None,
-            _hold: Hold::on(&outlive.job_dir(id)),
         })
     }
 
@@ -140,7 +101,7 @@ impl<'a> Follow<'a> {
     }
 
     pub(crate) fn seeing(mut self, seen: Seen) -> Follow<'a> {
-        self.seen = seen;
+        self.following = self.following.seeing(seen);
         self
     }
 
@@ -176,16 +137,13 @@ impl<'a> Follow<'a> {
     /// Reads once, and waits for news if there is nothing to read.
     fn look(&mut self, until: Option<BootTime>) -> Result<Looked, Error> {
         // Read the state before the output: once the state shows the end, all output is in the file.
-        let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
+        let (presence, state) = presence::meet(self.outlive, self.following.id())?;
         if let Some(chunk) = self.read(&state)? {
             return Ok(Looked::Found(chunk));
         }
-        if state.end().is_some() {
-            return Ok(Looked::Found(Chunk::Ended));
-        }
         // The other stream may bring news all the time.
         let is_late = until.is_some_and(|until| until <= clock::boot());
-        if is_late && matches!(self.seen, Seen::Only(_)) {
+        if is_late && self.following.sees_one() {
             return Ok(Looked::NoNews);
         }
         let has_news = match presence {
@@ -200,8 +158,8 @@ impl<'a> Follow<'a> {
                     let has_news = wait_until(&connection, until)?;
                     if has_news {
                         // Apart from the size, the files tell what is new.
-                        let answer = connection.receive(&self.spec.id)?;
-                        self.size = told_size(&answer);
+                        let answer = connection.receive(self.following.id())?;
+                        self.following.grown_to(told_size(&answer));
                     }
                     has_news
                 }
@@ -216,7 +174,7 @@ impl<'a> Follow<'a> {
 
     /// Waits until the place of the job is reached again. Returns whether to look again before the time is up.
     fn listen_until(&mut self, until: Option<BootTime>) -> Result<bool, Error> {
-        let Some(place) = Place::resolve(self.outlive, &self.spec.place)? else {
+        let Some(place) = Place::resolve(self.outlive, self.following.place())? else {
             return Ok(true);
         };
         let name = place.name.clone();
@@ -250,51 +208,15 @@ impl<'a> Follow<'a> {
     }
 
     /// Returns what there is now, without waiting.
-    pub fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
-        if let Some(chunk) = self.ready.pop_front() {
-            return Ok(Some(chunk));
-        }
-        // The size that was told counts once, and says nothing if all of that was read: there may be more since.
-        let size = self.size.take().filter(|size| *size > self.position);
-        let output = Output::open_sized(self.outlive, &self.spec, state, size)?;
-        let output = output.seen(&self.spec, self.seen)?;
-        let path = self.outlive.job_dir(&self.spec.id).output();
-        // Where streams change often, pieces are short: then many are read at once.
-        let most = match self.seen {
-            Seen::Whole => 1,
-            Seen::Apart | Seen::Only(_) => AT_ONCE,
-        };
-        let from = self.position;
-        for piece in output.pieces(from..output.size) {
-            match piece.map_err(Error::io("cannot read", &path))? {
-                Piece::Bytes { at, bytes, stream } => {
-                    self.position = at + bytes.len() as u64;
-                    self.ready.push_back(Chunk::Bytes { at, bytes, stream });
-                }
-                Piece::Missing(range) => {
-                    self.position = range.end;
-                    self.ready.push_back(Chunk::Missing(range));
-                }
-            }
-            if self.position - from >= most {
-                break;
-            }
-        }
-        if self.ready.is_empty() {
-            // What there is is of the other stream.
-            self.position = from.max(output.size);
-        }
-        Ok(self.ready.pop_front())
+    pub(crate) fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
+        self.following.read(self.outlive, state)
     }
 
     /// A connection on which a reply arrives when there is more output; `None` once the job is over.
-    pub fn arm(&self, state: &State) -> Result<Option<Connection>, Error> {
-        let connection = presence::reach(self.outlive, &self.spec.id)?;
+    pub(crate) fn arm(&self, state: &State) -> Result<Option<Connection>, Error> {
+        let connection = presence::reach(self.outlive, self.following.id())?;
         if let Some(connection) = &connection {
-            connection.send(&Request::News {
-                seq: state.seq,
-                output: Some(self.position),
-            })?;
+            connection.send(&self.following.wanted(state).news())?;
         }
         Ok(connection)
     }

@@ -91,9 +91,6 @@ impl<'a> Attach<'a> {
         if let Some(chunk) = self.follow.read(&state)? {
             return Ok(Some(chunk));
         }
-        if state.end().is_some() {
-            return Ok(Some(Chunk::Ended));
-        }
         self.bell = self.follow.arm(&state)?;
         if self.bell.is_none() {
             // It is over by now, and the next call will see that.

@@ -2,7 +2,8 @@
 
 use crate::clock;
 use crate::error::{Error, PlaceError};
-use crate::inbox::{Ack, Delivery, Inbox, Selection, WakeUp};
+use crate::home::bell::Bell;
+use crate::inbox::{self, Ack, Delivery, Inbox, Selection};
 use crate::jobs::away::{self, Away};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
@@ -26,7 +27,7 @@ pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     take_known(inbox, selection)
 }
 
-fn take_known(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
+pub(crate) fn take_known(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     Ok(inbox.claim(selection)?.confirm())
 }
 
@@ -48,7 +49,7 @@ pub fn ack(inbox: &Inbox, asked: &Ack) -> Result<Vec<(JobId, String)>, Error> {
 /// comes for these. The pause doubles each time, up to a limit.
 const SHORTEST_PAUSE_MS: u64 = 1;
 const LONGEST_LAUNCH: Duration = Duration::from_secs(1);
-const LONGEST_UNREADABLE: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_UNREADABLE: Duration = Duration::from_secs(30);
 /// How long a keeper may take to accept a connection. After that, the connection is retried.
 const CONNECTING: Duration = Duration::from_millis(100);
 
@@ -56,7 +57,7 @@ const CONNECTING: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Waiter<'a> {
     inbox: &'a Inbox,
-    wake_up: WakeUp,
+    wake_up: Bell,
     /// Connections to the keepers of the session's running jobs. Each keeper answers when there is news
     /// of its job, and its connection closes when it dies.
     keepers: HashMap<JobId, Connection>,
@@ -98,7 +99,7 @@ impl<'a> Waiter<'a> {
     pub fn new(inbox: &'a Inbox) -> Result<Waiter<'a>, Error> {
         Ok(Waiter {
             inbox,
-            wake_up: WakeUp::create(inbox.outlive(), inbox.session())?,
+            wake_up: inbox::listen(inbox.outlive(), inbox.session())?,
             keepers: HashMap::new(),
             ears: Ears::default(),
             tries: 0,

@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::error::Error;
+use crate::home::bell;
 use crate::home::outlive::{Outlive, make_private};
 use crate::hooks::{self, PosterHook};
 use crate::inbox::pruned_posts::{self, Pruned};
@@ -137,6 +138,7 @@ fn link(outlive: &Outlive, post: &Post) -> Result<(), Error> {
         layout::sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
     }
     inbox::wake(outlive, &post.session);
+    bell::tell(outlive, &post.id);
     Ok(())
 }
 

@@ -7,11 +7,13 @@
 
 mod far;
 mod one;
+mod reply;
 mod retention;
 mod sweep;
 
 use crate::clock;
 use crate::error::Error;
+use crate::home::bell;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, PrunerHook as Hook};
 use crate::inbox::told;
@@ -346,6 +348,7 @@ impl Pruned {
             .with_file_name(format!("{GONE}{id}-{random:04x}"));
         fs::rename(dir.path(), &gone).map_err(failed())?;
         hooks::reach_pruner(Hook::Renamed);
+        bell::tell(outlive, &id);
         // From here on the job is gone, whatever happens to its files.
         self.dropped.extend(dropped);
         self.removed.push(id.clone());

@@ -2,10 +2,11 @@
 
 use super::prune::{Pass, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
+use crate::home::bell;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::inbox::pruned_posts;
 use crate::inbox::told;
-use crate::inbox::{Item, Origin, Source, remove_unread};
+use crate::inbox::{Item, Origin, Source};
 use crate::moment;
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{GONE, NEW};
@@ -167,7 +168,7 @@ pub fn sweep_inboxes(outlive: &Outlive) -> Result<(), Error> {
         for path in entries_named(&inbox.path(), NEW).filter(|path| is_old(path)) {
             let _ = fs::remove_file(path);
         }
-        remove_unread(&inbox.path());
+        bell::remove_unheard(&inbox.path());
         let _ = fs::remove_dir(inbox.path());
     }
     Ok(())

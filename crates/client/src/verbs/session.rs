@@ -5,6 +5,7 @@ use crate::home::outlive::{Caller, Outlive};
 use crate::inbox::{Inbox, Receipt};
 use crate::verbs::list::{self, Filter, Selector, StateFilter};
 use crate::verbs::stop;
+use outlive_api::reply::SessionEndReply;
 pub use outlive_api::request::{EndSession, Running, Waiting};
 use outlive_core::JobId;
 
@@ -22,6 +23,17 @@ pub struct Ended {
     /// Call `told` on it after the answer is printed. Whoever closes a session speaks for it, so it
     /// need not be told about the jobs that were stopped.
     pub receipts: Vec<Receipt>,
+}
+
+impl From<&Ended> for SessionEndReply {
+    fn from(ended: &Ended) -> SessionEndReply {
+        SessionEndReply {
+            dropped: ended.dropped,
+            kept: ended.kept,
+            stopped: ended.stopped.clone(),
+            still_running: ended.still_running.clone(),
+        }
+    }
 }
 
 fn speaking_for(inbox: &Inbox) -> Outlive {

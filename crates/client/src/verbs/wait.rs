@@ -1,44 +1,27 @@
 //! Waits until jobs have ended, without polling. Each keeper reports that there is news of its job, and
 //! the journal tells what. For jobs of a place, its courier reports which replicas have news.
 
-mod sleeping;
+mod waiting;
 
-use crate::clock;
-use crate::error::{Error, PlaceError};
+pub use waiting::Waiting;
+
+use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::answering::Reservation;
 use crate::inbox::told;
 use crate::inbox::{Event, Receipt};
-use crate::jobs::away;
-use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::descriptors;
-use crate::jobs::hold::Hold;
-use crate::jobs::presence::{self, Presence};
-use crate::places::ear::Ears;
-use crate::verbs::show;
+use crate::jobs::presence;
+use crate::listening::{self, Heard, Listener, Next};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 pub use outlive_api::request::{Until, Wait, WaitFor};
-use outlive_core::control::{Reply, Request};
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Spec, State};
-use sleeping::sleep;
 use std::time::Duration;
-
-/// How long the keepers have to report details of jobs that have not ended in time.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How often to read a job on another host, whose keeper cannot report news.
 pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
-
-/// How long a keeper may take to accept a connection.
-const CONNECTING: Duration = Duration::from_millis(100);
-
-/// How long a place may take to lead to a keeper of it.
-const CONNECTING_FAR: Duration = Duration::from_secs(2);
-
-/// How often to read a job whose keeper is suspended and accepts no connection.
-const LOOK_WITHOUT_KEEPER: Duration = Duration::from_secs(1);
 
 /// The result of a wait.
 #[derive(Clone, Debug)]
@@ -67,49 +50,59 @@ pub fn wait_saying(
     how: Wait,
     say: &mut dyn FnMut(&str, &str),
 ) -> Result<Waited, Error> {
-    let deadline = how.timeout.map(|timeout| clock::boot() + timeout);
-    let budget = descriptors::budget(ids.len());
-    let _holds: Vec<Option<Hold>> = ids
-        .iter()
-        .take(budget.reserved)
-        .map(|id| Hold::on(&outlive.job_dir(id)))
-        .collect();
-    let reserved = reserve(outlive, ids, how.what);
-    let most = budget.connections;
-    let mut watches: Vec<Watch> = Vec::new();
-    let mut ears = Ears::default();
+    // One connection tells of records, and one of input.
+    let each = if how.what == WaitFor::Input { 2 } else { 1 };
+    let budget = descriptors::budget(ids.len() * each);
+    let mut waiting = Waiting::begin(outlive, ids, how, budget.reserved);
+    let mut listener = Listener::new(outlive, budget.connections);
     for id in ids {
-        let room = Room::beside(&watches, ids.len(), most);
-        watches.push(Watch::arm(outlive, &mut ears, id, how.what, room)?);
+        look(&mut waiting, &mut listener, id)?;
     }
-    let mut out_of_time = false;
-    while !is_enough(&watches, how.until) && !out_of_time {
-        let ready = sleep(outlive, ids, &watches, &mut ears, deadline)?;
-        out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
-        for place in ready {
-            let room = Room::beside(&watches, ids.len(), most);
-            watches[place] =
-                watches[place].look(outlive, &mut ears, &ids[place], how.what, room)?;
+    while !waiting.is_over() {
+        for heard in listener.sleep(waiting.deadline())? {
+            match heard {
+                Heard::Input(id) => waiting.input_awaited(&id),
+                Heard::Job(id) => look(&mut waiting, &mut listener, &id)?,
+                Heard::Home(_) | Heard::Woken => {}
+            }
         }
-        for (place, silence) in ears.say_now() {
-            say(&place, &silence.why);
+        // Nobody tells of these, so they are read a last time when the time is up.
+        if waiting.is_out_of_time() {
+            for id in listener.unheard() {
+                look(&mut waiting, &mut listener, &id)?;
+            }
+        }
+        for (place, why) in listener.say_now() {
+            say(&place, &why);
         }
     }
-    out_of_time &= !is_enough(&watches, how.until);
-    let jobs = show::show_all(outlive, ids, PATIENCE);
-    let jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
-    let met = |watch: &Watch| matches!(watch, Watch::Met(_));
-    let met: Vec<bool> = watches.iter().map(met).collect();
-    let events: Vec<Event> = watches.into_iter().flat_map(Watch::events).collect();
-    release_untold(&reserved, how.what, &jobs, &met);
-    let receipt = receipt(outlive, how.what, &jobs, &met, &events).reserving(reserved);
-    Ok(Waited {
-        jobs,
-        met,
-        events,
-        out_of_time,
-        receipt,
-    })
+    waiting.finish()
+}
+
+/// Looks whether it has come for this job, and listens for news if it has not.
+fn look(waiting: &mut Waiting, listener: &mut Listener, id: &JobId) -> Result<(), Error> {
+    loop {
+        let (presence, state) = presence::meet(&waiting.outlive, id)?;
+        let Some(wanted) = waiting.look(id, &state)? else {
+            listener.forget(id);
+            return Ok(());
+        };
+        let mut next = listener.want(id, &presence, wanted)?;
+        if next == Next::Connect {
+            let connection = listening::connect_far(&waiting.outlive, id);
+            next = listener.connected(id, wanted, connection)?;
+        }
+        match next {
+            Next::Sleep => return Ok(()),
+            Next::NoRoom => {
+                return Err(Error::TooFewFiles {
+                    jobs: waiting.jobs(),
+                    most: listener.most(),
+                });
+            }
+            Next::ReadAgain | Next::Over | Next::Connect => {}
+        }
+    }
 }
 
 /// Lets others tell what the answer does not tell, such as the end of a job that still runs. The caller
@@ -224,163 +217,5 @@ impl Awaited for WaitFor {
             WaitFor::Match => untold(EventKind::Matched),
             WaitFor::Quiet => untold(EventKind::Quiet),
         }
-    }
-}
-
-/// One job of a wait.
-enum Watch {
-    Ended,
-    /// The awaited event has happened.
-    Met(Vec<Event>),
-    /// Its keeper writes to this connection when there is news, and the connection closes when the
-    /// keeper dies.
-    Armed(Connection),
-    /// The courier of this place tells when its replica has news.
-    Listening(String),
-    /// Its record is read from time to time: the job is on another host, or its keeper is suspended.
-    Unarmed(Duration),
-}
-
-impl Watch {
-    fn events(self) -> Vec<Event> {
-        match self {
-            Watch::Met(events) => events,
-            Watch::Ended | Watch::Armed(_) | Watch::Listening(_) | Watch::Unarmed(_) => Vec::new(),
-        }
-    }
-
-    fn arm(
-        outlive: &Outlive,
-        ears: &mut Ears,
-        id: &JobId,
-        what: WaitFor,
-        room: Room,
-    ) -> Result<Watch, Error> {
-        loop {
-            let (presence, state) = presence::meet(outlive, id)?;
-            let has_ended = state.end().is_some();
-            if has_ended && matches!(what, WaitFor::End | WaitFor::Input) {
-                return Ok(Watch::Ended);
-            }
-            // Do not wait either for an event that could not be told in the end.
-            what.refuse_unasked(&outlive.read_spec(id)?, &state)?;
-            if let Some(events) = what.has_come(outlive, id, &state)? {
-                return Ok(Watch::Met(events));
-            }
-            if has_ended {
-                return Ok(Watch::Ended);
-            }
-            match (presence, room) {
-                (Presence::Away(away), _) => {
-                    // What changed before it listens is read again.
-                    match ears.listen(outlive, away::resolve(outlive, &away)?) {
-                        true => continue,
-                        false => return Watch::listen(outlive, ears, away.place, id, what),
-                    }
-                }
-                (Presence::Elsewhere(_), _) => return Ok(Watch::Unarmed(LOOK_ELSEWHERE)),
-                (_, Room::None { jobs, most }) => return Err(Error::TooFewFiles { jobs, most }),
-                (Presence::Kept | Presence::Over, Room::Some) => {}
-            }
-            let reached = match presence::reach_within(outlive, id, CONNECTING) {
-                // Its keeper is suspended, and earlier requests got no answer. Its record is read from
-                // time to time instead.
-                Err(error) if error.is_silence() => return Ok(Watch::Unarmed(LOOK_WITHOUT_KEEPER)),
-                other => other?,
-            };
-            if let Some(connection) = reached {
-                connection.send(&match what {
-                    WaitFor::Input => Request::AwaitInput,
-                    WaitFor::End | WaitFor::Ready | WaitFor::Match | WaitFor::Quiet => {
-                        Request::News {
-                            seq: state.seq,
-                            output: None,
-                        }
-                    }
-                })?;
-                return Ok(Watch::Armed(connection));
-            }
-        }
-    }
-
-    /// Waits for news of a job of a place. Only its keeper knows when it waits for input.
-    fn listen(
-        outlive: &Outlive,
-        ears: &Ears,
-        place: String,
-        id: &JobId,
-        what: WaitFor,
-    ) -> Result<Watch, Error> {
-        if what == WaitFor::Input && ears.is_reached(&place) {
-            match presence::reach_within(outlive, id, CONNECTING_FAR) {
-                Ok(Some(connection)) => {
-                    connection.send(&Request::AwaitInput)?;
-                    return Ok(Watch::Armed(connection));
-                }
-                // It is over; its replica tells.
-                Ok(None) => return Ok(Watch::Unarmed(Duration::ZERO)),
-                // The courier tells when it is reached.
-                Err(Error::Place(PlaceError::Unreached { .. })) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Watch::Listening(place))
-    }
-
-    /// Its keeper has written something or has died, or its courier has told something.
-    fn look(
-        &mut self,
-        outlive: &Outlive,
-        ears: &mut Ears,
-        id: &JobId,
-        what: WaitFor,
-        room: Room,
-    ) -> Result<Watch, Error> {
-        if let (Watch::Armed(connection), WaitFor::Input) = (&mut *self, what)
-            && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
-        {
-            return Ok(Watch::Met(Vec::new()));
-        }
-        // The old connection is replaced by the new one.
-        let room = match self {
-            Watch::Armed(_) => Room::Some,
-            _ => room,
-        };
-        Watch::arm(outlive, ears, id, what, room)
-    }
-}
-
-/// Whether there is room for one more connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    Some,
-    /// So many jobs were asked about, and so many can be connected to.
-    None {
-        jobs: usize,
-        most: usize,
-    },
-}
-
-impl Room {
-    fn beside(watches: &[Watch], jobs: usize, most: usize) -> Room {
-        // Most waits are for fewer jobs than that, and need not count.
-        let is_free = jobs <= most || {
-            let armed = |watch: &&Watch| matches!(watch, Watch::Armed(_));
-            watches.iter().filter(armed).count() < most
-        };
-        match is_free {
-            true => Room::Some,
-            false => Room::None { jobs, most },
-        }
-    }
-}
-
-fn is_enough(watches: &[Watch], until: Until) -> bool {
-    let mut met = watches
-        .iter()
-        .map(|watch| matches!(watch, Watch::Ended | Watch::Met(_)));
-    match until {
-        Until::All => met.all(|met| met),
-        Until::Any => watches.is_empty() || met.any(|met| met),
     }
 }
