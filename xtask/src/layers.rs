@@ -110,9 +110,12 @@ const LAYERS: [Layer; 16] = [
         outside: Some(&[
             "axum",
             "http-body",
+            "hyper",
+            "hyper-util",
             "schemars",
             "serde",
             "serde_json",
+            "sha1",
             "tokio",
             "tokio-util",
         ]),

@@ -130,6 +130,8 @@ pub use output::missing_line;
 #[doc(hidden)]
 pub use screen::interrupts;
 #[doc(hidden)]
+pub use screen::live;
+#[doc(hidden)]
 pub use screen::terminal;
 #[doc(hidden)]
 pub use words::{agree, count};

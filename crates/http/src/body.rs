@@ -90,6 +90,33 @@ pub fn streamed() -> (Writer, Body) {
     (Writer(sender), Body::new(Streamed(receiver)))
 }
 
+/// The same for a task, which must not block.
+#[derive(Clone, Debug)]
+pub struct AsyncWriter(mpsc::Sender<io::Result<Bytes>>);
+
+impl AsyncWriter {
+    /// Hands over a piece. Waits while the reader is slow.
+    pub async fn write(&self, piece: impl Into<Bytes>) -> Result<(), Gone> {
+        self.0.send(Ok(piece.into())).await.map_err(|_| Gone)
+    }
+
+    /// Breaks the answer off.
+    pub async fn cut(&self) {
+        let _ = self.0.send(Err(io::ErrorKind::UnexpectedEof.into())).await;
+    }
+
+    /// Waits until nobody reads any more.
+    pub async fn gone(&self) {
+        self.0.closed().await;
+    }
+}
+
+/// A body, and what a task writes to it.
+pub fn piped() -> (AsyncWriter, Body) {
+    let (Writer(sender), body) = streamed();
+    (AsyncWriter(sender), body)
+}
+
 struct Streamed(mpsc::Receiver<io::Result<Bytes>>);
 
 impl HttpBody for Streamed {

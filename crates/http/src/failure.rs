@@ -49,6 +49,10 @@ impl Refused {
         self
     }
 
+    pub fn into_failure(self) -> Failure {
+        *self.failure
+    }
+
     /// Something outside of the verbs failed.
     pub fn io(what: &str, error: &io::Error) -> Refused {
         Refused::new(ErrorCode::Io, format!("{what}: {error}"))
@@ -129,7 +133,7 @@ pub fn status(code: ErrorCode) -> StatusCode {
     match code {
         Code::Unauthorized => StatusCode::UNAUTHORIZED,
         Code::Forbidden => StatusCode::FORBIDDEN,
-        Code::BadInput | Code::Usage | Code::NoSession => StatusCode::BAD_REQUEST,
+        Code::BadInput | Code::Usage | Code::NoSession | Code::Canceled => StatusCode::BAD_REQUEST,
         Code::NoSuchRoute
         | Code::NoSuchJob
         | Code::NoSuchEvent

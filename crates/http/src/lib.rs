@@ -16,6 +16,10 @@
 //! | `verbs` | one verb per file |
 //! | `log`, `output` | output as text and as it is |
 //! | `window` | lines with their colours, and a search through all of them |
+//! | `hub` | one thread that listens to all jobs that are followed |
+//! | `events` | what sessions have not been told, as it comes |
+//! | `stream` | one WebSocket for everything that a page follows |
+//! | `websocket` | its frames |
 //! | `metrics` | counts for Prometheus |
 //! | `openapi` | the description of all routes, made from their types |
 //! | `page`, `tickets` | the files of the page, and the login |
@@ -25,16 +29,20 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod events;
 mod failure;
+mod hub;
 mod log;
 mod metrics;
 pub mod openapi;
 mod output;
 mod page;
 mod server;
+mod stream;
 mod tickets;
 mod verbs;
 mod visit;
+mod websocket;
 mod window;
 
 pub use server::{Http, Listening, serve};

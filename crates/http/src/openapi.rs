@@ -29,6 +29,7 @@ pub fn description() -> Value {
     routes.log();
     routes.output();
     routes.window();
+    routes.events();
     routes.others();
     routes.finish()
 }
@@ -154,6 +155,22 @@ impl Routes {
         search["parameters"] = json!([secrets()]);
         self.paths
             .insert("/v1/search".to_owned(), json!({"post": search}));
+    }
+
+    fn events(&mut self) {
+        let about = "Follow what sessions have not been told, as server-sent events: each event of the contract once, \
+                     beginning with those that wait. It only looks, so what is not acknowledged comes again on the next connection.";
+        let mut events = operation("events", about, Needs::Look);
+        let text = json!({"text/event-stream": {"schema": {"type": "string"}}});
+        events["responses"] = self.responses(text);
+        let session = parameter(
+            "session",
+            "Only those of this session; may be given several times.",
+            json!({"type": "string"}),
+        );
+        events["parameters"] = json!([session, secrets()]);
+        self.paths
+            .insert("/v1/events".to_owned(), json!({"get": events}));
     }
 
     fn others(&mut self) {

@@ -1,9 +1,10 @@
 //! The routes, and what all requests share.
 
 use crate::failure::Refused;
+use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::tickets::Tickets;
-use crate::{log, metrics, openapi, output, page, verbs, visit, window};
+use crate::{events, log, metrics, openapi, output, page, stream, verbs, visit, window};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -59,6 +60,7 @@ pub struct Desk {
     pub waits: Arc<Semaphore>,
     pub streams: Arc<Semaphore>,
     pub metrics: Metrics,
+    pub hub: Hub,
     pub tickets: Tickets,
 }
 
@@ -85,6 +87,7 @@ pub fn serve(
         let mounted = mount(guard.clone().without_cookie(Pages::OfThisMachine))?;
         let desk = Arc::new(Desk {
             metrics: Metrics::default(),
+            hub: Hub::start(&outlive).map_err(io::Error::other)?,
             tickets: Tickets::new(owner, http.ticket.as_deref().map(Token::new)),
             recording: outlive.clone(),
             outlive: outlive.only_looking(),
@@ -105,6 +108,8 @@ fn routes(desk: Arc<Desk>) -> Router {
         .route("/v1/log", axum::routing::post(log::log))
         .route("/v1/jobs/{job}/output", get(output::output))
         .route("/v1/jobs/{job}/lines", get(window::lines))
+        .route("/v1/events", get(events::events))
+        .route("/v1/stream", get(stream::stream))
         .route("/v1/search", axum::routing::post(window::search))
         .route("/metrics", get(metrics::metrics))
         .route_layer(middleware::from_fn_with_state(desk.clone(), visit::admit));

@@ -112,6 +112,14 @@ impl Query {
         value(self.0.as_deref(), name)
     }
 
+    /// Every value of a parameter that may be given several times, without its escapes.
+    pub fn values(&self, name: &str) -> Vec<String> {
+        let pairs = self.0.as_deref().unwrap_or_default().split('&');
+        let named = pairs.filter_map(|pair| pair.split_once('='));
+        let own = named.filter(|(key, value)| *key == name && !value.is_empty());
+        own.map(|(_, value)| unescaped(value)).collect()
+    }
+
     pub fn has(&self, name: &str) -> bool {
         self.value(name)
             .is_some_and(|value| value != "0" && value != "false")
@@ -125,6 +133,29 @@ impl Query {
         let number = text.parse().map(Some);
         number.map_err(|_| Refused::bad_input(format!("{name}: {text:?} is not a number")))
     }
+}
+
+/// The text that `%41` and `+` stand for.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after
+            .first_chunk::<2>()
+            .and_then(|digits| str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (first, escaped) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[2..];
+                continue;
+            }
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(*first),
+        }
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {
@@ -149,6 +180,10 @@ mod tests {
         assert!(!has_value(Some("nosecrets=show"), "secrets", "show"));
         let of = |text: &str| Query(Some(text.to_owned()));
         assert!(of("follow").has("follow") && of("follow=1").has("follow"));
+        assert_eq!(
+            of("s=a%20b+c&t=1&s=%C3%A9%zz&s=").values("s"),
+            ["a b c", "é%zz"]
+        );
         assert!(!of("follow=0").has("follow") && !of("").has("follow"));
     }
 }

@@ -160,7 +160,19 @@ pub async fn lines(
     .await
 }
 
-fn window(log: &Log) -> io::Result<Window> {
+impl Window {
+    /// How many bytes the whole output has.
+    pub fn size(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// How many lines the whole output has.
+    pub fn lines(&self) -> u64 {
+        self.total_lines
+    }
+}
+
+pub fn window(log: &Log) -> io::Result<Window> {
     let lines = log.window()?.into_iter().map(|shown| {
         let text = &shown.line.text;
         let end = text.floor_char_boundary(MAX_LINE);

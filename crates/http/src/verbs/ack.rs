@@ -2,32 +2,31 @@
 
 use super::{Call, Needs, Verb};
 use crate::failure::Refused;
-use outlive::inbox::Inbox;
+use outlive::inbox::{Inbox, ack_of_any_session};
 use outlive::verbs::inbox;
-use outlive_api::request::{self, ForSession};
-use schemars::JsonSchema;
-use serde::Serialize;
+use outlive_api::request;
+use outlive_api::rpc::{AckAny, Acked};
 
 pub struct Ack;
 
-/// What `ack` answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Acked {
-    /// It is recorded. Always `true`.
-    acked: bool,
-}
-
 impl Verb for Ack {
-    type Request = ForSession<request::Ack>;
+    type Request = AckAny;
     type Reply = Acked;
     const NAME: &'static str = "inbox/ack";
     const ABOUT: &'static str =
-        "Record that a session was told of events. They are never delivered again.";
+        "Record that sessions were told of events. They are never delivered again.";
     const NEEDS: Needs = Needs::Owner;
 
-    fn call(call: &Call, asked: Self::Request) -> Result<Acked, Refused> {
-        let inbox = Inbox::open(&call.recording, asked.session)?;
-        inbox::ack(&inbox, &asked.request)?;
+    fn call(call: &Call, asked: AckAny) -> Result<Acked, Refused> {
+        let ack = request::Ack {
+            events: asked.events,
+            jobs: asked.jobs,
+            delivered: asked.delivered,
+        };
+        match asked.session {
+            Some(session) => inbox::ack(&Inbox::open(&call.recording, session)?, &ack)?,
+            None => ack_of_any_session(&call.recording, &ack)?,
+        };
         Ok(Acked { acked: true })
     }
 }

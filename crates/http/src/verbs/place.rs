@@ -6,35 +6,7 @@ use crate::failure::Refused;
 use outlive::verbs::place;
 use outlive_api::place::{PlaceAdded, PlaceChecks, PlaceCleaned, PlaceList, PlaceRemoved};
 use outlive_api::request::AddPlace;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-/// The places to look at.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Places {
-    /// Their names or addresses; all that are known, if there are none.
-    places: Vec<String>,
-}
-
-/// One place.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnePlace {
-    /// Its name or address.
-    place: String,
-}
-
-/// The place to remove.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RemovePlace {
-    /// Its name or address.
-    place: String,
-    /// Also if jobs may still run there, of which nobody will hear.
-    #[serde(default)]
-    forget: bool,
-}
+use outlive_api::rpc::{CheckPlaces, OfPlace, RemovePlace};
 
 macro_rules! place_verb {
     ($verb:ident, $name:literal, $about:literal, $needs:ident, $request:ty, $reply:ty, $call:expr) => {
@@ -69,7 +41,7 @@ place_verb!(
     "place/check",
     "Reach places, and say what is there.",
     Owner,
-    Places,
+    CheckPlaces,
     PlaceChecks,
     |outlive, asked| { place::check(outlive, &asked.places) }
 );
@@ -96,7 +68,7 @@ place_verb!(
     "place/clean",
     "Remove what Outlive has installed at a place.",
     Owner,
-    OnePlace,
+    OfPlace,
     PlaceCleaned,
     |outlive, asked| { place::clean(outlive, &asked.place) }
 );

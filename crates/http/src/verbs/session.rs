@@ -19,11 +19,6 @@ impl Verb for End {
     fn call(call: &Call, asked: Self::Request) -> Result<SessionEndReply, Refused> {
         let inbox = Inbox::open(&call.recording, asked.session)?;
         let ended = session::end(&inbox, &asked.request)?;
-        Ok(SessionEndReply {
-            dropped: ended.dropped,
-            kept: ended.kept,
-            stopped: ended.stopped,
-            still_running: ended.still_running,
-        })
+        Ok(SessionEndReply::from(&ended))
     }
 }

@@ -17,7 +17,7 @@ impl Verb for Wait {
     type Reply = WaitReply;
     const NAME: &'static str = "wait";
     const ABOUT: &'static str = "Wait until jobs have ended, or until something else has come of them. Nobody counts as \
-        told by the reply. A job in the reply that has not ended shows that the time was up.";
+        told by the reply.";
     const NEEDS: Needs = Needs::LookAndWait;
 
     fn call(call: &Call, asked: Self::Request) -> Result<WaitReply, Refused> {
@@ -36,9 +36,19 @@ impl Verb for Wait {
             let waited = wait::wait(&call.visit.outlive, &ids, how)?;
             let is_last = left.is_some_and(|left| left <= slice);
             if !waited.out_of_time || is_last || call.gone.is_cancelled() {
-                let Waited { jobs, events, .. } = waited;
-                return Ok(WaitReply { jobs, events });
+                return Ok(reply(waited));
             }
         }
+    }
+}
+
+fn reply(waited: Waited) -> WaitReply {
+    let each = waited.jobs.iter().zip(&waited.met);
+    let met = each.filter(|(_, met)| **met).map(|(job, _)| job.id.clone());
+    WaitReply {
+        met: met.collect(),
+        jobs: waited.jobs,
+        events: waited.events,
+        out_of_time: waited.out_of_time,
     }
 }

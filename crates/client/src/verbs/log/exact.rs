@@ -3,10 +3,16 @@
 use super::Log;
 use crate::error::Error;
 use crate::output::Piece;
+use outlive_api::job::JobState;
 use std::io;
 use std::ops::Range;
 
 impl Log {
+    /// The state of the job when this was opened.
+    pub fn state(&self) -> JobState {
+        self.job.state
+    }
+
     /// How many bytes the whole output had when this was opened.
     pub fn size(&self) -> u64 {
         self.output.size
