@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 15] = [
+const LAYERS: [Layer; 17] = [
     // The contract: serde types and nothing else. `schemars` only with the feature `schema`.
     Layer {
         name: "outlive-api",
@@ -97,10 +97,34 @@ const LAYERS: [Layer; 15] = [
         ]),
         has_unsafe: false,
     },
+    // Who may come in over HTTP, for every face that listens.
+    Layer {
+        name: "outlive-guard",
+        inside: &["outlive"],
+        outside: Some(&["axum", "tokio", "tokio-util"]),
+        has_unsafe: false,
+    },
+    Layer {
+        name: "outlive-http",
+        inside: &["outlive", "outlive-api", "outlive-guard"],
+        outside: Some(&[
+            "axum",
+            "http-body",
+            "hyper",
+            "hyper-util",
+            "schemars",
+            "serde",
+            "serde_json",
+            "sha1",
+            "tokio",
+            "tokio-util",
+        ]),
+        has_unsafe: false,
+    },
     // A user interface calls verbs. It does not access the job directories.
     Layer {
         name: "outlive-mcp",
-        inside: &["outlive", "outlive-api"],
+        inside: &["outlive", "outlive-api", "outlive-guard"],
         outside: Some(&[
             "axum",
             "http-body",
@@ -126,6 +150,7 @@ const LAYERS: [Layer; 15] = [
         inside: &[
             "outlive",
             "outlive-doorbell",
+            "outlive-http",
             "outlive-keeper",
             "outlive-kit",
             "outlive-mcp",

@@ -148,6 +148,12 @@ error_codes! {
     NotRung = "not_rung",
     /// The files of an agent were not changed.
     SetupRefused = "setup_refused",
+    /// Over HTTP: the request brings no token that this server knows.
+    Unauthorized = "unauthorized",
+    /// Over HTTP: the token only allows to look, or the request comes from a web page or names a host that is refused.
+    Forbidden = "forbidden",
+    /// Over HTTP: there is nothing at this address, or not with this method.
+    NoSuchRoute = "no_such_route",
     /// Whoever sent the request did not want its answer any more.
     Canceled = "canceled",
     /// Outlive failed in another way: it could not print its answer or serve requests.

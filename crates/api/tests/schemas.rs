@@ -36,7 +36,9 @@ fn found() -> BTreeMap<String, String> {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read_to_string(entry.path()).unwrap())
     };
-    entries.map(|entry| read(entry.unwrap())).collect()
+    let found = entries.map(|entry| read(entry.unwrap()));
+    // It describes the routes of `outlive serve`, which are compared there.
+    found.filter(|(name, _)| name != "openapi.json").collect()
 }
 
 #[test]

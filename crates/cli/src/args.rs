@@ -6,8 +6,8 @@
 
 use crate::commands::{
     self, adopt, after, attach, completions, courier, detach, doctor, doorbell, hook, inbox, label,
-    list, log, man, mcp, place, post, prune, resize, rpc, run, send, session, setup, show, signal,
-    stop, tunnel, wait, watch,
+    list, log, man, mcp, place, post, prune, resize, rpc, run, send, serve, session, setup, show,
+    signal, stop, tunnel, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -80,6 +80,7 @@ pub enum Command {
     Tunnel(tunnel::Args),
     Mcp(mcp::Args),
     Rpc(rpc::Args),
+    Serve(serve::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -154,6 +155,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Tunnel(args) => commands::tunnel::run(context, &args),
         Command::Mcp(args) => commands::mcp::run(context, args),
         Command::Rpc(args) => commands::rpc::run(context, args),
+        Command::Serve(args) => commands::serve::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),

@@ -110,6 +110,8 @@ pub use verbs::wait::WaitFor;
 
 // What the programs of this workspace share with the library, and no other caller needs.
 #[doc(hidden)]
+pub use home::serving;
+#[doc(hidden)]
 pub use outlive_core::adopted::output_sentence;
 #[doc(hidden)]
 pub use outlive_core::bound;
@@ -122,9 +124,13 @@ pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
 #[doc(hidden)]
 pub use outlive_sys::process::own::{SignalMask, block_all_signals, open_file_limit};
 #[doc(hidden)]
+pub use outlive_sys::spawn::start as start_program;
+#[doc(hidden)]
 pub use output::missing_line;
 #[doc(hidden)]
 pub use screen::interrupts;
+#[doc(hidden)]
+pub use screen::live;
 #[doc(hidden)]
 pub use screen::terminal;
 #[doc(hidden)]

@@ -150,6 +150,11 @@ impl Output {
         }
     }
 
+    /// The missing ranges, in order.
+    pub(crate) fn missing(&self) -> &[Range<u64>] {
+        &self.missing
+    }
+
     /// How many bytes are missing.
     pub fn dropped_bytes(&self) -> u64 {
         self.missing

@@ -3,6 +3,7 @@
 #[doc(hidden)]
 pub mod interrupts;
 #[doc(hidden)]
+pub mod live;
 mod scroll_region;
 #[doc(hidden)]
 pub mod terminal;

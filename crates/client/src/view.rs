@@ -24,7 +24,9 @@ mod excerpt;
 mod line;
 mod lines;
 mod live;
+mod origins;
 mod startup;
+mod styled;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,8 @@ pub(crate) use line::mark as left_out;
 pub use lines::line;
 pub(crate) use lines::lines;
 pub use live::{Live, ShownText};
+pub use origins::Origins;
+pub use styled::{Colour, Style, StyledLine, styled};
 
 use decode::{Act, Decoder};
 use excerpt::Excerpt;

@@ -129,6 +129,11 @@ impl Home {
         self.root.join("home-id")
     }
 
+    /// Where the web page is served, and the tokens that open it.
+    pub fn serve(&self) -> PathBuf {
+        self.root.join("serve")
+    }
+
     /// Counts the hellos of a courier, which works for a place of another home: see `places::far` in the client.
     pub fn near(&self, home: &HomeId, place: &str) -> PathBuf {
         self.root.join("near").join(home.as_str()).join(place)

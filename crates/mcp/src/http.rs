@@ -1,8 +1,8 @@
 //! Serves over streamable HTTP. Clients of 2026-07-28 send independent requests. Older clients have
 //! sessions of the transport (`Mcp-Session-Id`), which deliver their subscriptions.
 //!
-//! Whoever can talk to this server can run commands. So by default it accepts only this machine. It
-//! requires a token, and refuses requests that name another host or come from foreign web pages.
+//! Whoever can talk to this server can run commands: `outlive-guard` decides who may. By default only this machine is
+//! accepted.
 //!
 //! What a reply told is recorded after its last byte was passed on. If the client has gone before that,
 //! nothing is recorded. An older client that fetches a lost reply again may thus be told twice, with
@@ -11,7 +11,6 @@
 //! The sessions of the transport are only in memory. They do not decide which agent's session a call
 //! belongs to.
 
-mod door;
 mod message;
 
 use crate::delivery::{Deliveries, ReplyInProgress};
@@ -21,22 +20,20 @@ use crate::sessions::Sessions;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use door::{Door, Visitor};
 use http_body::{Frame, SizeHint};
 use outlive::Outlive;
+use outlive_guard::{Door, Guard, Pages, Refusal, Rights, Visitor, make_token, read_token};
 use rmcp::ServerHandler;
 use rmcp::model::Extensions;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -46,16 +43,10 @@ use tokio_util::sync::CancellationToken;
 /// The header that names a session.
 const SESSION: &str = "outlive-session";
 
-/// The scheme of the authorization, with the blank after it.
-const SCHEME: &[u8] = b"Bearer ";
-
 /// How long a transport session may be idle: a working day. After that it is created again when needed,
 /// but its subscriptions are forgotten. A session that its client never ends uses about fifty kilobytes
 /// until then.
 const IDLE: Duration = Duration::from_secs(8 * 3600);
-
-/// The web pages that may connect.
-const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 /// Where to serve, and for whom.
 #[derive(Clone, Debug)]
@@ -81,14 +72,14 @@ type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 
 struct Shared<H> {
     service: Service<H>,
-    token: Arc<str>,
+    guard: Arc<Guard>,
 }
 
 impl<H> Clone for Shared<H> {
     fn clone(&self) -> Shared<H> {
         Shared {
             service: self.service.clone(),
-            token: self.token.clone(),
+            guard: self.guard.clone(),
         }
     }
 }
@@ -121,16 +112,13 @@ pub fn serve_http_within<H: ServerHandler>(
         Some(path) => (read_token(path)?, None),
         None => {
             let token = make_token()?;
-            (token.clone(), Some(token))
+            let made = token.secret().to_owned();
+            (token, Some(made))
         }
     };
-    let deliveries = Deliveries::default();
-    let server = Server::new(outlive, options, deliveries, CancellationToken::new(), None)
-        .map_err(io::Error::other)?;
-    let shared = Shared {
-        service: service(move || around(server.for_a_client()), http),
-        token: token.into(),
-    };
+    // Only web pages of this machine may connect, and only with the token.
+    let guard = Guard::new(token, Pages::OfThisMachine).known_as(http.hosts.iter().cloned());
+    let router = router_within(outlive, options, guard, around)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -140,30 +128,41 @@ pub fn serve_http_within<H: ServerHandler>(
             url: format!("http://{}/mcp", door.address()?),
             made_token,
         });
-        let router = Router::new()
-            .route("/mcp", axum::routing::any(handle::<H>))
-            .with_state(shared);
         let service = router.into_make_service_with_connect_info::<Visitor>();
         axum::serve(door, service).await
     })
 }
 
+/// The route `/mcp`, for a server that accepts its connections at an `outlive_guard::Door`. Only the owner may use it.
+pub fn router(outlive: Outlive, options: Options, guard: Guard) -> io::Result<Router> {
+    router_within(outlive, options, guard, |server| server)
+}
+
+fn router_within<H: ServerHandler>(
+    outlive: Outlive,
+    options: Options,
+    guard: Guard,
+    around: impl Fn(Server) -> H + Send + Sync + 'static,
+) -> io::Result<Router> {
+    let deliveries = Deliveries::default();
+    let server = Server::new(outlive, options, deliveries, CancellationToken::new(), None)
+        .map_err(io::Error::other)?;
+    let shared = Shared {
+        service: service(move || around(server.for_a_client())),
+        guard: Arc::new(guard),
+    };
+    Ok(Router::new()
+        .route("/mcp", axum::routing::any(handle::<H>))
+        .with_state(shared))
+}
+
 /// The service, created for each client session and for each request without one.
-fn service<H: ServerHandler>(
-    make: impl Fn() -> H + Send + Sync + 'static,
-    http: &Http,
-) -> Service<H> {
-    let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let hosts = own
-        .into_iter()
-        .chain([http.address.ip().to_string()])
-        .chain(http.hosts.iter().cloned());
+fn service<H: ServerHandler>(make: impl Fn() -> H + Send + Sync + 'static) -> Service<H> {
     let mut config = StreamableHttpServerConfig::default()
         .with_max_request_body_bytes(MAX_MESSAGE)
-        .with_allowed_hosts(hosts)
-        // Only web pages of this machine may connect, and only with the token.
-        .with_allowed_origins(ORIGINS)
-        .enforce_origin_validation();
+        // The guard has looked at both.
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
     config.session_store = Some(Arc::new(Sessions::default()));
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
@@ -175,10 +174,16 @@ async fn handle<H: ServerHandler>(
     ConnectInfo(visitor): ConnectInfo<Visitor>,
     request: Request,
 ) -> Response {
-    if !is_allowed(request.headers(), &shared.token) {
-        let challenge = [(WWW_AUTHENTICATE, "Bearer")];
-        return (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response();
+    let (head, body) = request.into_parts();
+    match shared.guard.admit(&head).map(|pass| pass.rights) {
+        Ok(Rights::Owner) => {}
+        Ok(Rights::Reader) => {
+            let words = "the token only allows to look; MCP needs the owner's\n";
+            return (StatusCode::FORBIDDEN, words).into_response();
+        }
+        Err(refusal) => return refused(refusal),
     }
+    let request = Request::from_parts(head, body);
     visitor.may_stay();
     match *request.method() {
         Method::POST => post(&shared.service, request).await,
@@ -213,40 +218,15 @@ async fn post<H: ServerHandler>(service: &Service<H>, request: Request) -> Respo
     })
 }
 
-/// Compares the whole token in constant time.
-fn is_allowed(headers: &HeaderMap, token: &str) -> bool {
-    let given = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
-    let (scheme, given) = given
-        .and_then(|given| given.split_at_checked(SCHEME.len()))
-        .unwrap_or_default();
-    // The name of the scheme may be written in any case.
-    if !scheme.eq_ignore_ascii_case(SCHEME) {
-        return false;
+fn refused(refusal: Refusal) -> Response {
+    let words = format!("{}\n", refusal.words());
+    match refusal {
+        Refusal::Token => {
+            let challenge = [(WWW_AUTHENTICATE, "Bearer")];
+            (StatusCode::UNAUTHORIZED, challenge, words).into_response()
+        }
+        Refusal::Host | Refusal::Page => (StatusCode::FORBIDDEN, words).into_response(),
     }
-    let given = given.trim_ascii();
-    let differing = given.iter().zip(token.bytes());
-    let differing = differing.fold(0, |bits, (a, b)| bits | (a ^ b));
-    given.len() == token.len() && differing == 0
-}
-
-fn read_token(path: &Path) -> io::Result<String> {
-    let of = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-    if fs::metadata(path).map_err(of)?.mode() & 0o077 != 0 {
-        return Err(of(io::Error::other(
-            "others can read or change the token; make it private (chmod 600)",
-        )));
-    }
-    let token = fs::read_to_string(path).map_err(of)?.trim().to_owned();
-    match token.is_empty() {
-        true => Err(of(io::Error::other("there is no token in it"))),
-        false => Ok(token),
-    }
-}
-
-fn make_token() -> io::Result<String> {
-    let mut bytes = [0; 24];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What to record after the response to one HTTP request is written.
@@ -306,34 +286,5 @@ impl HttpBody for Noted {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_complete_token_is_accepted() {
-        for (given, allowed) in [
-            (Some("Bearer secret"), true),
-            (Some("Bearer secre"), false),
-            (Some("Bearer secrets"), false),
-            (Some("Bearer Secret"), false),
-            (Some("bearer secret"), true),
-            (Some("BEARER  secret"), true),
-            (Some("Bearersecret"), false),
-            (Some("Basic secret"), false),
-            (Some("bear"), false),
-            (Some("Bearer "), false),
-            (Some("secret"), false),
-            (None, false),
-        ] {
-            let mut headers = HeaderMap::new();
-            if let Some(given) = given {
-                headers.insert(AUTHORIZATION, given.parse().expect("a header"));
-            }
-            assert_eq!(is_allowed(&headers, "secret"), allowed, "{given:?}");
-        }
     }
 }

@@ -52,6 +52,6 @@ mod tasks;
 mod tools;
 mod words;
 
-pub use http::{Http, Listening, serve_http, serve_http_within};
+pub use http::{Http, Listening, router, serve_http, serve_http_within};
 pub use server::{Options, Server};
 pub use stdio::serve;

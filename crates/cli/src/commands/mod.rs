@@ -23,6 +23,7 @@ pub mod rpc;
 pub mod run;
 mod select;
 pub mod send;
+pub mod serve;
 pub mod session;
 pub mod setup;
 pub mod show;

@@ -31,6 +31,7 @@ mod features;
 mod foreground;
 mod hints;
 mod hosts;
+mod http;
 mod inbox;
 mod interrupted;
 mod kit;

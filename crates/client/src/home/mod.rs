@@ -6,6 +6,7 @@
 //! | `handle` | the verbs as methods |
 //! | `bell` | waking processes that wait for news of an inbox, or of the whole home |
 //! | `identity` | the name of this home for other machines |
+//! | `serving` | where the home is served over HTTP, and with which tokens |
 //! | `relink` | restoring index entries that a power loss removed |
 
 pub(crate) mod bell;
@@ -13,3 +14,4 @@ pub(crate) mod handle;
 pub(crate) mod identity;
 pub(crate) mod outlive;
 pub(crate) mod relink;
+pub mod serving;

@@ -1,5 +1,9 @@
 //! Reads the output of a job.
 
+mod exact;
+mod searching;
+mod window;
+
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -21,9 +25,11 @@ pub use outlive_api::request::Part;
 use outlive_core::adopted;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Spec, Stream, Timestamp};
+pub use searching::Search;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
+pub use window::WindowLine;
 
 /// A part of an output, ready to be read.
 #[derive(Debug)]

@@ -4,9 +4,8 @@ use crate::context::Context;
 use crate::exit::Failure;
 use crate::json;
 use outlive::api::log::LogPiece;
-use outlive::view::{Live, ShownText};
+use outlive::view::{Live, Origins, ShownText};
 use outlive::{Stream, missing_line};
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Duration;
@@ -15,26 +14,6 @@ pub struct Printer<'a> {
     context: &'a Context,
     form: Form,
     origins: Origins,
-}
-
-/// Where the streams begin that were read and are not printed yet, in order.
-#[derive(Default)]
-struct Origins(VecDeque<(u64, Option<Stream>)>);
-
-impl Origins {
-    fn add(&mut self, at: u64, stream: Option<Stream>) {
-        if self.0.back().is_none_or(|(_, last)| *last != stream) {
-            self.0.push_back((at, stream));
-        }
-    }
-
-    /// The stream of this byte. Earlier ones are not asked for any more.
-    fn of(&mut self, at: u64) -> Option<Stream> {
-        while self.0.get(1).is_some_and(|(next, _)| *next <= at) {
-            self.0.pop_front();
-        }
-        self.0.front().and_then(|(_, stream)| *stream)
-    }
 }
 
 /// The form in which output is printed.
