@@ -67,6 +67,8 @@ pub enum Message {
     Taken(Taken),
     /// The session that a request spoke for knows what its answer told.
     Told(ToldOf),
+    /// What came of a command that a part asked to execute.
+    Answer(AnswerTo),
 }
 
 /// A request.
@@ -123,6 +125,38 @@ pub struct Taken {
 pub struct ToldOf {
     /// The request.
     pub told: RequestId,
+}
+
+/// What came of a command in a sandbox that is lent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AnswerTo {
+    /// The request `place_lend`.
+    pub answer: RequestId,
+    /// What came of it.
+    pub result: Executed,
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Executed {
+    /// The number of the command.
+    pub id: u64,
+    /// What it printed. Errors may stand among the rest.
+    #[serde(default)]
+    pub output: String,
+    /// It was ended because it took too long.
+    #[serde(default)]
+    pub timed_out: bool,
+    /// Why it could not be executed, or may not have been.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The sandbox is not there any more, so nothing can be executed in it.
+    #[serde(default)]
+    pub gone: bool,
 }
 
 /// The first line that `outlive rpc` writes.
@@ -377,6 +411,51 @@ pub struct RemovePlace {
     /// Remove it in any case. The outcome of jobs that are not over becomes `lost`; they may still run there.
     #[serde(default)]
     pub forget: bool,
+}
+
+/// A sandbox that the harness has, and lends as the place `caller:NAME`. Each part is a [`LendPart`]; it is lent until the
+/// request is cancelled or the connection ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LendPlace {
+    /// Its name.
+    pub name: Label,
+    /// Commands can have a standard input.
+    #[serde(default)]
+    pub input: bool,
+    /// One command is executed at a time, and keeps the sandbox from everything else.
+    #[serde(default)]
+    pub serial: bool,
+}
+
+/// What the harness is told about a sandbox that it lends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LendPart {
+    /// It is lent from now on.
+    Lent {
+        /// The place: `caller:NAME`.
+        place: String,
+    },
+    /// Execute this, and [answer](AnswerTo).
+    Execute {
+        /// The number of the command.
+        id: u64,
+        /// For a shell of the sandbox.
+        command: String,
+        /// The standard input of the command, if that was offered. It may be a secret.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<String>,
+        /// After this time it may be ended.
+        timeout_ms: u64,
+    },
+    /// Nobody waits for this command any more. It may be ended, and needs no answer.
+    Cancel {
+        /// The number of the command.
+        id: u64,
+    },
 }
 
 /// Which places to reach.
