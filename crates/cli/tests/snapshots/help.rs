@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "run",
     "adopt",
     "list",
@@ -35,6 +35,7 @@ const VERBS: [&str; 34] = [
     "doorbell",
     "doorbell test",
     "mcp",
+    "rpc",
     "doctor",
     "completions",
     "man",
