@@ -72,6 +72,7 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<rpc::LinesPart>("lines_part"),
         reply::<rpc::LogRead>("log_read"),
         reply::<rpc::JobChange>("job_change"),
+        reply::<rpc::LendPart>("lend_part"),
     ]
 }
 
@@ -106,6 +107,7 @@ pub fn requests() -> Vec<NamedSchema> {
         request::<rpc::CheckPlaces, rpc::CheckPlaces>("place_check_request"),
         request::<rpc::RemovePlace, rpc::RemovePlace>("place_remove_request"),
         request::<rpc::OfPlace, rpc::OfPlace>("place_clean_request"),
+        request::<rpc::LendPlace, rpc::LendPlace>("place_lend_request"),
     ]
 }
 

@@ -8,8 +8,8 @@ use outlive_api::label::Label;
 use outlive_api::labels::LabelFilter;
 use outlive_api::request::Selector;
 use outlive_api::rpc::{
-    AckAny, Ask, Cancel, CheckPlaces, Find, FollowEvents, FollowJobs, FollowOutput, FollowUsage,
-    OfPlace, RemovePlace, RequestId, Taken, ToldOf,
+    AckAny, AnswerTo, Ask, Cancel, CheckPlaces, Executed, Find, FollowEvents, FollowJobs,
+    FollowOutput, FollowUsage, LendPlace, OfPlace, RemovePlace, RequestId, Taken, ToldOf,
 };
 use outlive_api::schemas;
 use outlive_api::streams::Stream;
@@ -151,6 +151,17 @@ fn other_requests_read_back() {
         &remove,
         (json!({"place": "gpu"}), least),
     );
+    let lend = LendPlace {
+        name: label("box"),
+        input: true,
+        serial: true,
+    };
+    let least = LendPlace {
+        name: label("box"),
+        input: false,
+        serial: false,
+    };
+    check("place_lend_request", &lend, (json!({"name": "box"}), least));
     let clean = OfPlace { place };
     check(
         "place_clean_request",
@@ -191,6 +202,24 @@ fn messages_read_back() {
         sent: 3,
     };
     reads_back(&taken(), (json!({"taken": 1, "sent": 3}), taken()));
+    let answer = AnswerTo {
+        answer: id(),
+        result: Executed {
+            id: 7,
+            output: "x".to_owned(),
+            timed_out: true,
+            error: Some("y".to_owned()),
+            gone: true,
+        },
+    };
+    let least = AnswerTo {
+        answer: id(),
+        result: Executed {
+            id: 7,
+            ..Executed::default()
+        },
+    };
+    reads_back(&answer, (json!({"answer": 1, "result": {"id": 7}}), least));
     reads_back(
         &ToldOf { told: id() },
         (json!({"told": 1}), ToldOf { told: id() }),

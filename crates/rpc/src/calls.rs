@@ -15,7 +15,9 @@ mod output;
 mod telling;
 
 use crate::desk::{self, Stream};
+use crate::lends::Lends;
 use crate::out::failure;
+use crate::pool::Pool;
 use crate::receipts::{Receipts, Record};
 use crate::under_way::{Over, Request};
 use outlive::api::failure::{ErrorCode, Failure};
@@ -37,7 +39,7 @@ pub enum Verb {
 }
 
 /// Every verb. `docs/rpc.md` has the same table.
-const VERBS: [(&str, Verb); 28] = [
+const VERBS: [(&str, Verb); 29] = [
     ("run", Verb::Call(jobs::run)),
     ("adopt", Verb::Call(jobs::adopt)),
     ("find", Verb::Call(jobs::find)),
@@ -62,6 +64,7 @@ const VERBS: [(&str, Verb); 28] = [
     ("place_add", Verb::Call(home::place_add)),
     ("place_remove", Verb::Call(home::place_remove)),
     ("place_clean", Verb::Call(home::place_clean)),
+    ("place_lend", Verb::Stream(desk::place_lend)),
     ("follow_output", Verb::Stream(desk::follow_output)),
     ("follow_events", Verb::Stream(desk::follow_events)),
     ("follow_jobs", Verb::Stream(desk::follow_jobs)),
@@ -101,6 +104,8 @@ pub struct Call {
     /// The session that speaks.
     pub speaker: Option<Label>,
     receipts: Arc<Receipts>,
+    pub lends: Arc<Lends>,
+    pub pool: Pool,
 }
 
 /// Why a request is refused.
@@ -138,13 +143,21 @@ impl From<Over> for Refused {
     }
 }
 
+/// What all calls share.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    pub receipts: Arc<Receipts>,
+    pub lends: Arc<Lends>,
+    pub pool: Pool,
+}
+
 impl Call {
     pub fn new(
         home: &Outlive,
         ask: outlive_api::rpc::Ask,
         raw: Option<Vec<u8>>,
         request: Arc<Request>,
-        receipts: &Arc<Receipts>,
+        shared: &Shared,
     ) -> Call {
         let outlive = match ask.redact {
             true => home.clone().hiding_secrets(),
@@ -160,7 +173,9 @@ impl Call {
             verb: ask.verb,
             asked: ask.request,
             raw,
-            receipts: receipts.clone(),
+            receipts: shared.receipts.clone(),
+            lends: shared.lends.clone(),
+            pool: shared.pool.clone(),
         }
     }
 

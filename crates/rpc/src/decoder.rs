@@ -178,7 +178,7 @@ fn too_long(beginning: &[u8]) -> Input {
 }
 
 /// The keys that say what kind of message it is.
-const KINDS: [&str; 4] = ["verb", "cancel", "taken", "told"];
+const KINDS: [&str; 5] = ["verb", "cancel", "taken", "told", "answer"];
 
 fn message(line: &[u8]) -> Result<Message, Malformed> {
     let value: Value = serde_json::from_slice(line).map_err(|error| Malformed {
@@ -209,9 +209,10 @@ fn message(line: &[u8]) -> Result<Message, Malformed> {
         Some("verb") => typed(keys).map(Message::Ask),
         Some("cancel") => typed(keys).map(Message::Cancel),
         Some("taken") => typed(keys).map(Message::Taken),
-        Some(_) => typed(keys).map(Message::Told),
+        Some("told") => typed(keys).map(Message::Told),
+        Some(_) => typed(keys).map(Message::Answer),
         None => Err(
-            "a message has one of the keys \"verb\", \"cancel\", \"taken\" and \"told\"".to_owned(),
+            "a message has one of the keys \"verb\", \"cancel\", \"taken\", \"told\" and \"answer\"".to_owned(),
         ),
     };
     read.map_err(refuse)

@@ -6,6 +6,7 @@
 
 mod events;
 mod jobs;
+mod lend;
 mod orders;
 mod output;
 mod stream;
@@ -13,6 +14,7 @@ mod waits;
 
 pub use events::{follow_events, inbox};
 pub use jobs::follow_jobs;
+pub use lend::place_lend;
 pub use orders::Orders;
 pub use output::follow_output;
 pub use stream::Stream;

@@ -14,6 +14,7 @@
 //! | `desk` | waits, outputs, inboxes and lists that are followed: all of them share one loop and its connections |
 //! | `pool` | the threads that calls run on |
 //! | `files` | how many calls run at once, so that files can be opened for all of them |
+//! | `lends` | the sandboxes that the harness lends, by their requests |
 //! | `receipts` | answers that tell something, until the harness says that it has read them |
 //! | `out` | writes answers, each in one piece |
 //!
@@ -28,6 +29,7 @@ mod calls;
 pub mod decoder;
 mod desk;
 mod files;
+mod lends;
 mod out;
 mod pool;
 mod receipts;

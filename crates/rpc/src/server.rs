@@ -1,12 +1,10 @@
 //! What becomes of each message of the harness.
 
-use crate::calls::{self, Call, Verb};
+use crate::calls::{self, Call, Shared, Verb};
 use crate::decoder::{Decoder, Input, Malformed};
 use crate::desk::{Desk, Orders};
 use crate::files::Files;
 use crate::out::{Out, failure, stdout};
-use crate::pool::Pool;
-use crate::receipts::Receipts;
 use crate::under_way::UnderWay;
 use outlive::Outlive;
 use outlive::api::failure::ErrorCode;
@@ -28,8 +26,7 @@ struct Server {
     outlive: Outlive,
     out: Arc<Out>,
     under_way: Arc<UnderWay>,
-    receipts: Arc<Receipts>,
-    pool: Pool,
+    shared: Shared,
     files: Arc<Files>,
     orders: Arc<Orders>,
 }
@@ -38,22 +35,21 @@ struct Server {
 pub fn serve(outlive: Outlive) -> io::Result<()> {
     let out = Arc::new(Out::to(stdout()?));
     out.hello(&hello(&outlive));
-    let pool = Pool::default();
+    let shared = Shared::default();
     let files = Arc::default();
-    let desk = Desk::new(&outlive, &pool, &files).map_err(io::Error::other)?;
+    let desk = Desk::new(&outlive, &shared.pool, &files).map_err(io::Error::other)?;
     let server = Server {
         orders: desk.orders(),
         under_way: Arc::default(),
-        receipts: Arc::default(),
         outlive,
         out,
-        pool,
+        shared,
         files,
     };
     let desk = thread::Builder::new().spawn(move || desk.work())?;
     let read = server.read(io::stdin().lock());
     server.orders.leave();
-    server.pool.wait_until_done(LEAVING);
+    server.shared.pool.wait_until_done(LEAVING);
     // It removes what it has made in the home. If it writes to a harness that reads nothing, it is left alone.
     let begun = std::time::Instant::now();
     while !desk.is_finished() && begun.elapsed() < Duration::from_millis(200) {
@@ -87,7 +83,7 @@ impl Server {
                 Err(error) => return Err(error),
             }
             while let Some(input) = decoder.next_input() {
-                self.pool.wait_for_room();
+                self.shared.pool.wait_for_room();
                 self.take(input);
             }
         }
@@ -100,7 +96,7 @@ impl Server {
                 // One that was answered meanwhile needs no other answer.
                 if let Some(request) = self.under_way.get(&cancel.cancel) {
                     let orders = self.orders.clone();
-                    self.pool.run(move || {
+                    self.shared.pool.run(move || {
                         request.cancel();
                         orders.sweep();
                     });
@@ -116,21 +112,27 @@ impl Server {
                 }
             }
             Input::Message(Message::Told(told), _) => {
-                if let Some(record) = self.receipts.take(&told.told) {
+                if let Some(record) = self.shared.receipts.take(&told.told) {
                     // If this fails, the session is told again.
-                    self.pool.run(move || drop(record()));
+                    self.shared.pool.run(move || drop(record()));
                 }
+            }
+            Input::Message(Message::Answer(answer), _) => {
+                let lends = self.shared.lends.clone();
+                self.shared
+                    .pool
+                    .run(move || lends.answer(&answer.answer, answer.result));
             }
             Input::Malformed(Malformed { id, reason }) => {
                 let out = self.out.clone();
                 let error = failure(ErrorCode::BadInput, reason);
-                self.pool.run(move || out.refuse(id, error));
+                self.shared.pool.run(move || out.refuse(id, error));
             }
         }
     }
 
     fn ask(&self, ask: Ask, raw: Option<Vec<u8>>) {
-        self.receipts.forget_old();
+        self.shared.receipts.forget_old();
         let id = ask.id.clone();
         let Some(request) = self.under_way.begin(id.clone(), ask.window, &self.out) else {
             let reason =
@@ -145,7 +147,7 @@ impl Server {
         };
         // What is written to a job arrives in the order in which it was sent.
         let line = (ask.verb == "send").then(|| ask.request["job"].to_string());
-        let call = Arc::new(Call::new(&self.outlive, ask, raw, request, &self.receipts));
+        let call = Arc::new(Call::new(&self.outlive, ask, raw, request, &self.shared));
         let (orders, files) = (self.orders.clone(), self.files.clone());
         let task = move || {
             let _admitted = files.admit();
@@ -159,8 +161,8 @@ impl Server {
             }
         };
         match line {
-            Some(line) => self.pool.run_in_line(line, task),
-            None => self.pool.run(task),
+            Some(line) => self.shared.pool.run_in_line(line, task),
+            None => self.shared.pool.run(task),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 37] = [
     "run",
     "adopt",
     "list",
@@ -36,6 +36,7 @@ const VERBS: [&str; 36] = [
     "doorbell",
     "doorbell test",
     "mcp",
+    "rpc",
     "serve",
     "doctor",
     "completions",

@@ -42,11 +42,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         input: args.input,
         serial: args.serial,
     };
-    let lending = lend(&context.outlive, &args.name, offer, |asked| say(&asked))?;
+    // Somebody may wait for this place and ask at once, but the first line says that it is lent.
+    let mut output = io::stdout().lock();
+    let ask = |asked| say(&mut io::stdout().lock(), &asked);
+    let lending = lend(&context.outlive, &args.name, offer, ask)?;
     let place = format!("caller:{}", args.name);
-    say(&Lent {
-        lent: Place { place: &place },
-    });
+    let lent = Place { place: &place };
+    say(&mut output, &Lent { lent });
+    drop(output);
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|source| Error::Io {
             what: "cannot read",
@@ -63,9 +66,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
 }
 
 /// One line. Who does not read it has gone, which the end of the input tells.
-fn say(what: &impl Serialize) {
+fn say(output: &mut impl Write, what: &impl Serialize) {
     let mut line = serde_json::to_vec(what).unwrap_or_default();
     line.push(b'\n');
-    let mut output = io::stdout().lock();
     let _ = output.write_all(&line).and_then(|()| output.flush());
 }

@@ -114,6 +114,27 @@ fn world_with_caller() -> World {
     world
 }
 
+/// Whoever waits for the place asks as soon as somebody listens.
+#[test]
+fn the_first_line_says_that_it_is_lent() {
+    let world = world_with_caller();
+    let mut waiters = Vec::new();
+    for number in 0..3 {
+        let id = format!("job-{number}");
+        waiters.push(begin(
+            world.command(["run", "--place", "box", "--id", &id, "--", "true"]),
+        ));
+    }
+    for _ in 0..10 {
+        // It checks the first line.
+        drop(Harness::lend(&world));
+    }
+    for mut waiter in waiters {
+        waiter.kill().unwrap();
+        waiter.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_sandbox_that_is_gone_is_said_to_be_so() {
     let world = world_with_caller();
