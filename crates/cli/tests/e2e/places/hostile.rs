@@ -90,14 +90,14 @@ fn streams_that_end_at_once_are_not_opened_again_without_a_pause() {
     let verbs = verbs.map(|args| begin(world.command(args)));
     thread::sleep(Duration::from_secs(2));
     let count = opened.load(Ordering::SeqCst);
-    // Without a pause there are as many as the machine can make: 33 on one that was busy.
-    assert!((3..16).contains(&count), "{count} streams in 2 s");
     tap.stop_lying();
     for verb in verbs {
         let ran = Ran::end_of(verb);
         assert_eq!(ran.code, 0, "{ran:?}");
     }
     assert_eq!(world.show("job")["ended_by"], "stop");
+    // Without a pause there are as many as the machine can make: 33 on one that was busy.
+    assert!((3..16).contains(&count), "{count} streams in 2 s");
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn who_follows_an_output_is_not_hurried_by_news_of_nothing() {
     let mut follower = begin(world.command(["log", "job", "--follow"]));
     thread::sleep(Duration::from_secs(2));
     let asked = count.load(Ordering::SeqCst);
-    assert!((2..40).contains(&asked), "{asked} questions in 2 s");
     follower.kill().unwrap();
     follower.wait().unwrap();
+    assert!((2..40).contains(&asked), "{asked} questions in 2 s");
     tap.stop_lying();
     world.ok(&["stop", "job"]);
 }

@@ -180,7 +180,6 @@ impl Courier {
     pub fn wire_until(&self, by: BootTime) -> Result<Arc<Wire>, Unreached> {
         let mut desk = self.desk();
         desk.patient += 1;
-        // At once, and then with pauses.
         desk.wanted = desk.wanted.max(desk.begun + 1);
         self.changed.notify_all();
         let found = loop {
@@ -222,7 +221,6 @@ impl Courier {
         }
     }
 
-    /// The place has answered.
     pub fn reached(&self, wire: &Arc<Wire>) {
         self.change(|desk| {
             desk.wire = Some(Arc::clone(wire));
