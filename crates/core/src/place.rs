@@ -64,7 +64,7 @@ pub enum BadPlace {
     #[error("a place cannot contain control characters")]
     ControlCharacter,
     #[error(
-        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, apptainer:instance://NAME, apptainer:IMAGE, kube:[CONTEXT/][NAMESPACE/]pod/NAME, cmd:COMMAND, and names of your configuration"
+        "{0:?} is no kind of place; known are local, ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, apptainer:instance://NAME, apptainer:IMAGE, cmd:COMMAND, and names of your configuration"
     )]
     UnknownKind(String),
     #[error("{0:?} is no host for ssh: {1}")]

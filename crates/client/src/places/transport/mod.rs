@@ -90,7 +90,12 @@ pub fn open_with(
                 "each job of an image has a container of its own, so there is nothing to reach";
             return Err(Unreached::NoSuchInstance(why.to_owned()));
         }
-        Address::Container(_) | Address::Instance(_) | Address::Pod(_) => {
+        Address::Pod(_) => {
+            let why =
+                "a pod cannot be reached by its name yet; use 'cmd:kubectl exec -i POD -- sh'";
+            return Err(Unreached::Refused(why.to_owned()));
+        }
+        Address::Container(_) | Address::Instance(_) => {
             unreachable!("its tool was asked")
         }
     };
