@@ -172,7 +172,7 @@ mod tests {
             ),
             ("[place.p]\nat = \"local\"", "is not an address"),
             ("[place.p]\nat = \"ssh:-x\"", "it begins with a hyphen"),
-            ("[place.p]\nat = \"docker:x\"", "no kind of place"),
+            ("[place.p]\nat = \"lxd:x\"", "no kind of place"),
             ("[place.p]\nat = \"cmd:a 'b\"", "a quote is not closed"),
             ("[place.local]\nat = \"ssh:h\"", "\"local\" is this machine"),
             (
