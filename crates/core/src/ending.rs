@@ -54,22 +54,14 @@ pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
 /// Restores missing links of the job's session. A power loss may have removed them, or a process that
 /// removed links and died before it finished.
 pub fn relink(job: &JobDir, spec: &Spec) -> io::Result<()> {
-    relink_unless(job, spec, |_| false)
-}
-
-fn relink_unless(
-    job: &JobDir,
-    spec: &Spec,
-    is_needless: impl FnOnce(&Told) -> bool,
-) -> io::Result<()> {
     let (home, _) = job.place()?;
     let told = Told::read(
         &job.told(),
         spec.incarnation.as_ref(),
         &told::nobody_is_gone,
     );
-    match told.is_ok_and(|told| told.is_closed() || is_needless(&told)) {
-        // Its session was ended, so nobody will ask for it.
+    match told.is_ok_and(|told| told.is_closed() || is_told(job, &told)) {
+        // Its session was ended or knows of the end, so nobody will ask for it.
         true => Ok(()),
         false => links::link_to_session(&home, spec),
     }
@@ -132,7 +124,7 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
 /// process that reads it tries again.
 pub fn note(job: &JobDir, spec: Option<&Spec>, ended: WallTime) -> io::Result<()> {
     if let Some(spec) = spec {
-        relink_unless(job, spec, |told| is_told(job, told))?;
+        relink(job, spec)?;
     }
     let (home, id) = job.place()?;
     history::append(&home, &Entry { ended, id })

@@ -9,23 +9,19 @@ use outlive_mcp::Options;
 use serde::Serialize;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
 
-/// Serve a web page on which you see and use all jobs, and every verb over HTTP
+/// Serve every verb over HTTP
 ///
-/// Prints the link that opens the page. It contains a token: whoever has it can run commands as you. Another link, with
-/// --json or in the note, only allows to look, and shows no secrets.
+/// Prints a link with a token behind `#t=`: whoever has it can run commands as you. Another link, with --json or in the
+/// note, only allows to look, and shows no secrets. Programs send the token as `Authorization: Bearer TOKEN`.
 ///
-/// It ends when it is killed. The jobs continue, and the next one uses the same port and the same tokens, so that open
-/// pages go on.
+/// It ends when it is killed. The jobs continue, and the next one uses the same port and the same tokens, so that
+/// programs go on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Serve at this address [default: the one of the last time, else a free port of this machine (127.0.0.1)]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// Open the page in your browser
-    #[arg(long)]
-    open: bool,
     /// Make new tokens: links that were printed before no longer work
     #[arg(long)]
     new_tokens: bool,
@@ -42,9 +38,9 @@ pub struct Args {
 struct Links {
     /// Where it is served.
     url: String,
-    /// Opens the page for the owner.
+    /// With the token of the owner.
     link: String,
-    /// Opens the page for somebody who may look.
+    /// With the token of somebody who may only look.
     read_only_link: String,
 }
 
@@ -59,12 +55,12 @@ impl Links {
     }
 }
 
-/// A browser never sends what is behind `#`.
+/// A browser never sends what is behind `#`, so no log gets it.
 fn link(url: &str, token: &str) -> String {
     format!("{url}#t={token}")
 }
 
-/// An address that a browser of this machine can open.
+/// An address that can be reached on this machine.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address.ip().is_unspecified() {
         true => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port()),
@@ -92,8 +88,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             kept.address
         ))));
     }
-    let ticket = args.open.then(serving::token).transpose()?;
-    let served = match serve(context, &args, &serving, &kept, ticket.as_deref()) {
+    let served = match serve(context, &args, &serving, &kept) {
         // Another program has taken the port since the last time.
         Err(error) if error.kind() == io::ErrorKind::AddrInUse && args.listen.is_none() => {
             context.say(&format!(
@@ -101,7 +96,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 kept.address
             ));
             kept.address.set_port(0);
-            serve(context, &args, &serving, &kept, ticket.as_deref())
+            serve(context, &args, &serving, &kept)
         }
         other => other,
     };
@@ -110,19 +105,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 /// Serves until this process is killed.
-fn serve(
-    context: &Context,
-    args: &Args,
-    serving: &Serving,
-    kept: &Kept,
-    ticket: Option<&str>,
-) -> io::Result<()> {
+fn serve(context: &Context, args: &Args, serving: &Serving, kept: &Kept) -> io::Result<()> {
     let http = Http {
         address: kept.address,
         hosts: args.allow_host.clone(),
         owner: kept.owner.clone(),
         reader: kept.reader.clone(),
-        ticket: ticket.map(str::to_owned),
+        ticket: None,
     };
     let outlive = context.outlive.clone().called_by(outlive::Caller::Unknown);
     let mcp = outlive.clone();
@@ -134,11 +123,7 @@ fn serve(
         };
         serving.keep(&kept).map_err(io::Error::other)?;
         let links = Links::of(&kept);
-        say(context, &links).map_err(|failure| io::Error::other(failure.to_string()))?;
-        if let Some(ticket) = ticket {
-            open(context, &link(&links.url, ticket));
-        }
-        Ok(())
+        say(context, &links).map_err(|failure| io::Error::other(failure.to_string()))
     })
 }
 
@@ -156,7 +141,7 @@ fn say(context: &Context, links: &Links) -> Result<(), Failure> {
     if context.json {
         return context.print_json(links);
     }
-    context.say("outlive: open this link in your browser; whoever has it can run commands as you");
+    context.say("outlive: whoever has this link can run commands as you");
     context.print(&links.link)?;
     context.say(&format!(
         "outlive: to let somebody only look: {}",
@@ -165,7 +150,7 @@ fn say(context: &Context, links: &Links) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Another process serves this home. Its link opens the page just as well.
+/// Another process serves this home. Its link serves just as well.
 fn already(context: &Context, args: &Args, other: Option<Kept>) -> Result<Exit, Failure> {
     let Some(kept) = other.filter(|_| !args.new_tokens && args.listen.is_none()) else {
         return Err(Failure::Server(io::Error::other(
@@ -179,20 +164,4 @@ fn already(context: &Context, args: &Args, other: Option<Kept>) -> Result<Exit, 
         false => context.print(&links.link)?,
     }
     Ok(Exit::Success)
-}
-
-/// Starts a browser. If there is none, the link was printed anyway.
-fn open(context: &Context, link: &str) {
-    let mut browser = Command::new("xdg-open");
-    let browser = browser
-        .arg(link)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    match outlive::start_program(browser) {
-        Ok(mut browser) => drop(std::thread::spawn(move || browser.wait())),
-        Err(error) => context.say_error(&format!(
-            "outlive: no browser was started (xdg-open: {error})"
-        )),
-    }
 }

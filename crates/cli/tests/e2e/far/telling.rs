@@ -53,12 +53,16 @@ fn acked_news_waits_for_nobody_there() {
     assert!(world.job_dir("job").exists());
 }
 
-/// The keeper is suspended after it has recorded the end, and before it has noted that elsewhere.
+/// The keeper is suspended after it has recorded the end, and before it has noted that elsewhere; the standby before it
+/// syncs the names of the job.
 #[test]
 fn news_that_was_acked_before_the_keeper_had_done_with_the_end_waits_for_nobody_there() {
     let world = World::new();
     let mut far = WireClient::greeted_with(&world, |command| {
-        command.env("OUTLIVE_HOOKS", "keeper:EndedRecorded=stop");
+        command.env(
+            "OUTLIVE_HOOKS",
+            "keeper:EndedRecorded=stop,standby:Syncs=stop",
+        );
     });
     far.launch("job", &["true"]);
     // The keeper tells nobody, and every answer about a job comes after its records.
