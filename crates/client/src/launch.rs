@@ -60,11 +60,8 @@ pub fn place(
 ) -> Result<NameClaim<Placing>, Error> {
     let claim = make_filled(outlive, spec, |job| fill_placed(job, spec, instance))?;
     let job = outlive.job_dir(&spec.id);
-    // Only now: filesystems write the new names together with the first file that is synced.
-    let is_placed = || layout::open(&job.placed()).and_then(|file| layout::sync(&file));
-    let lasts = || is_placed().is_ok() && ending::make_findable(&job, Some(spec)).lasts;
     if let NameClaim::Claimed(_) = &claim
-        && !lasts()
+        && !ending::make_findable(&job, Some(spec)).lasts
     {
         withdraw(outlive, spec, &job)?;
         let refused = io::Error::other("the disk did not confirm it");

@@ -13,9 +13,8 @@ use crate::home::outlive::Outlive;
 use crate::output::{Output, Piece};
 use crate::redact::redact;
 use crate::screen::scroll_region::Region;
-use crate::verbs::show::Shown;
 use outlive_api::log::{CursorPosition, Screen};
-use outlive_core::{Input, JobId, Size};
+use outlive_core::{Input, JobId, Size, Spec, State};
 use std::borrow::Cow;
 use std::num::NonZeroU16;
 
@@ -47,12 +46,11 @@ impl Emulation {
     }
 
     /// Feeds a job's output so far to a terminal of the job's size.
-    pub fn of(outlive: &Outlive, shown: &Shown) -> Result<Emulation, Error> {
-        let (spec, state) = (&shown.spec, &shown.state);
+    pub fn of(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Emulation, Error> {
         let Input::Pty(size) = spec.input else {
             return Err(Error::NoTerminal(spec.id.clone()));
         };
-        let output = shown.output(outlive)?;
+        let output = Output::open(outlive, spec, state)?;
         let mut emulation = Emulation::sized(size);
         emulation.position = output.size.saturating_sub(MAX_EMULATED_BYTES);
         for (offset, size) in &state.sizes {

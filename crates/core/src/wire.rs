@@ -130,9 +130,6 @@ pub enum WireError {
     NoEnd,
 }
 
-/// How much memory a decoder keeps that holds no frame: a read of usual size.
-const KEPT: usize = 16 * 1024;
-
 /// Takes bytes as they come and returns whole frames.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -144,9 +141,11 @@ pub struct Decoder {
 impl Decoder {
     /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
-        // As a rule, all frames were taken before. So at most one frame is moved, once.
-        self.bytes.drain(..self.from);
-        self.from = 0;
+        // Move what is left to the front only now and then, so that many small frames cost little.
+        if self.from > MAX_PAYLOAD {
+            self.bytes.drain(..self.from);
+            self.from = 0;
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -176,8 +175,6 @@ impl Decoder {
                 if self.from == self.bytes.len() {
                     self.bytes.clear();
                     self.from = 0;
-                    // A wire without frames keeps little memory.
-                    self.bytes.shrink_to(KEPT);
                 }
                 Ok(Some(frame))
             }

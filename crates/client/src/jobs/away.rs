@@ -289,17 +289,6 @@ impl FarSight {
         }
     }
 
-    /// How large the job's output is there, if it was asked. `state` is that of the replica, which may be newer: the size
-    /// of a job that ran is none of the same job after its end.
-    pub fn output_size(&self, state: &State) -> Option<u64> {
-        match self {
-            FarSight::Seen(job) if state.end().is_none() || job.has_ended() => {
-                Some(job.output.bytes)
-            }
-            FarSight::Seen(_) | FarSight::NotAsked(_) | FarSight::Unreached(_) => None,
-        }
-    }
-
     /// When the place was last heard from.
     pub fn heard_at(&self) -> Option<Timestamp> {
         match self {

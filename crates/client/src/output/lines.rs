@@ -3,7 +3,6 @@
 use super::{CHUNK, Output, Piece};
 use memchr::{memchr_iter, memrchr_iter};
 use outlive_core::WallTime;
-use outlive_core::index::{Index, Mark};
 use std::io;
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ impl Output {
     /// How many newlines come before this offset. Missing ranges between two marks hide newlines. Then
     /// the count is derived backwards from the next mark.
     pub fn newlines_before(&self, offset: u64) -> io::Result<u64> {
-        let before = self.marked(|index| index.before_offset(offset));
+        let before = self.index().before_offset(offset);
         if !self.is_missing(before.offset..offset) {
             return Ok(before.newlines + self.count_newlines(before.offset..offset)?);
         }
@@ -21,15 +20,6 @@ impl Output {
                     .count_newlines(offset..after.offset)?
                     .min(after.newlines)),
             None => Ok(before.newlines + self.count_newlines(before.offset..offset)?),
-        }
-    }
-
-    /// The mark from which lines are counted. In a short output that is the beginning, without the index: a place would
-    /// have to be asked for it.
-    fn marked(&self, find: impl Fn(&Index) -> Mark) -> Mark {
-        match self.size <= CHUNK && self.missing.is_empty() {
-            true => Mark::default(),
-            false => find(self.index()),
         }
     }
 
@@ -61,7 +51,7 @@ impl Output {
         let Some(newlines) = line.checked_sub(1).filter(|count| *count > 0) else {
             return Ok(0);
         };
-        let mark = self.marked(|index| index.before_line(newlines - 1));
+        let mark = self.index().before_line(newlines - 1);
         let mut left = newlines - mark.newlines;
         for piece in self.pieces_of(mark.offset..self.size, None) {
             match piece? {

@@ -26,8 +26,6 @@
 //! | `tunnel` | the same where only one command can be run at a time |
 //! | `lend` | a sandbox that another program of this user has, and in which it executes for us |
 //! | `far` | the other side: serves calls and streams at the place |
-//! | `outbox` | what one side of a wire sends, in order |
-//! | `workers` | threads that are kept for short calls, at both sides |
 
 pub mod bootstrap;
 pub(crate) mod contact;
@@ -36,13 +34,11 @@ pub mod dial;
 pub(crate) mod ear;
 pub mod far;
 pub mod lend;
-mod outbox;
 pub mod records;
 pub mod settings;
 pub mod transport;
 pub mod tunnel;
 pub mod unreached;
-mod workers;
 
 pub use outlive_core::place::Address;
 pub use settings::{Calls, Place, Secrets, Settings};

@@ -69,7 +69,7 @@ pub struct Silence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlacedStep {
-    /// The start may be sent as soon as this is synced.
+    /// The start may be sent from now on. Synced before it is.
     Asked { instance: Instance, at: WallTime },
     /// The job is there.
     Answered { at: WallTime },
@@ -140,11 +140,12 @@ pub struct Placing {
 }
 
 impl Placing {
-    /// Writes the first step into the directory of a new job, which need not have its name yet.
+    /// Writes and syncs the first step into the directory of a new job, which need not have its name yet.
     pub fn begin(job: &JobDir, instance: Instance) -> io::Result<Placing> {
         let mut file = layout::make(&job.placed())?;
         let at = clock::wall();
         file.write_all(&line(&PlacedStep::Asked { instance, at })?)?;
+        layout::sync(&file)?;
         match lock::take(file)? {
             LockResult::Acquired(lock) => Ok(Placing { _lock: lock }),
             LockResult::Held => Err(io::ErrorKind::WouldBlock.into()),

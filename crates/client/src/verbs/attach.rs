@@ -7,15 +7,15 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::Connection;
 use crate::jobs::presence;
-use crate::output::{Chunk, Follow};
+use crate::output::{Chunk, Follow, Output};
 use crate::random;
 use crate::screen::Emulation;
 use crate::verbs::resize;
 use crate::verbs::send::Sender;
-use crate::verbs::show::{self, Shown};
+use crate::verbs::show;
 use outlive_api::request;
 use outlive_core::control::{Write, WriteId};
-use outlive_core::{Input, JobId, Size};
+use outlive_core::{Input, JobId, Size, Spec, State};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// One attached terminal.
@@ -53,9 +53,8 @@ impl<'a> Attach<'a> {
         if !outlive.shows_secrets() {
             return Err(Error::SecretsHidden);
         }
-        let mut shown = show::read(outlive, id)?;
-        let is_over = shown.job.has_ended();
-        if let (Some(size), Input::Pty(_), false) = (asked.size, shown.spec.input, is_over) {
+        let (job, spec, _) = show::read(outlive, id)?;
+        if let (Some(size), Input::Pty(_), false) = (asked.size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {
                 // It ended just now, or lost its terminal: it can still be looked at.
                 Err(
@@ -64,19 +63,19 @@ impl<'a> Attach<'a> {
                 | Ok(()) => {}
                 Err(error) => return Err(error),
             }
-            shown = show::read(outlive, id)?;
         }
-        let (position, first) = match shown.spec.input {
+        let (_, spec, state) = show::read(outlive, id)?;
+        let (position, first) = match spec.input {
             Input::Pty(_) => {
-                let emulation = Emulation::of(outlive, &shown)?;
+                let emulation = Emulation::of(outlive, &spec, &state)?;
                 (emulation.position, emulation.repaint())
             }
-            Input::Null | Input::Pipe => recent(outlive, &shown)?,
+            Input::Null | Input::Pipe => recent(outlive, &spec, &state)?,
         };
         let attach = Attach {
             outlive,
             id: id.clone(),
-            input: shown.spec.input,
+            input: spec.input,
             follow: Follow::new(outlive, id, position)?,
             bell: None,
             sender: Sender::new(outlive, id),
@@ -134,10 +133,10 @@ impl<'a> Attach<'a> {
 }
 
 /// The last lines of a job without a terminal, and the offset of their end.
-fn recent(outlive: &Outlive, shown: &Shown) -> Result<(u64, Vec<u8>), Error> {
+fn recent(outlive: &Outlive, spec: &Spec, state: &State) -> Result<(u64, Vec<u8>), Error> {
     const LINES: u64 = 20;
-    let failed = || Error::io("cannot read", outlive.job_dir(&shown.spec.id).output());
-    let output = shown.output(outlive)?;
+    let failed = || Error::io("cannot read", outlive.job_dir(&spec.id).output());
+    let output = Output::open(outlive, spec, state)?;
     let from = output.tail(LINES).map_err(failed())?;
     let mut bytes = Vec::new();
     for chunk in output.chunks(from..output.size) {

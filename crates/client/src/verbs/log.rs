@@ -15,7 +15,7 @@ use crate::output::{
 };
 use crate::redact::Redactor;
 use crate::screen::Emulation;
-use crate::verbs::show::{self, Shown};
+use crate::verbs::show;
 use crate::view::{self, Live};
 use outlive_api::attempt::AttemptOutput;
 use outlive_api::event::EventKind;
@@ -49,7 +49,8 @@ pub struct Log {
 
 /// Shows what a person would see on the job's terminal now.
 pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
-    let emulation = Emulation::of(outlive, &show::read(outlive, id)?)?;
+    let (_, spec, state) = show::read(outlive, id)?;
+    let emulation = Emulation::of(outlive, &spec, &state)?;
     Ok(match outlive.shows_secrets() {
         true => emulation.screen(id),
         false => emulation.redacted_screen(id),
@@ -68,12 +69,9 @@ pub fn log_of(
     part: &Part,
     stream: Option<Stream>,
 ) -> Result<Log, Error> {
-    let shown = show::read(outlive, id)?;
+    let (job, spec, state) = show::read(outlive, id)?;
     let seen = stream.map_or(Seen::Whole, Seen::Only);
-    let output = shown.output(outlive)?.seen(&shown.spec, seen)?;
-    let Shown {
-        job, spec, state, ..
-    } = shown;
+    let output = Output::open(outlive, &spec, &state)?.seen(&spec, seen)?;
     let attempt = match part {
         Part::Attempt { number, .. } => Some(attempts::output(outlive, id, *number)?),
         _ => None,
@@ -105,7 +103,8 @@ pub fn log_of(
 
 /// The last bytes of an output as text: whole lines, unless the last line alone has more.
 pub fn tail(outlive: &Outlive, id: &JobId, bytes: u64) -> Result<String, Error> {
-    let size = show::read(outlive, id)?.output(outlive)?.size;
+    let (_, spec, state) = show::read(outlive, id)?;
+    let size = Output::open(outlive, &spec, &state)?.size;
     let from = size.saturating_sub(bytes);
     // A line that begins just there is whole.
     let part = Part::Bytes {

@@ -316,7 +316,7 @@ fn abandon(
     presence::abandon(outlive, &spec.id, reason)?;
     match show::read(outlive, &spec.id) {
         Err(Error::NoSuchJob(_)) => read_begun(outlive, spec, journal),
-        other => other.map(|shown| (shown.job, shown.state)),
+        other => other.map(|(job, _, state)| (job, state)),
     }
 }
 

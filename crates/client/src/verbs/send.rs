@@ -120,15 +120,14 @@ fn without(text: &[u8], end: &[u8]) -> Vec<u8> {
 
 /// The bytes to write, in the form that the program expects now.
 fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error> {
-    let shown = show::read(outlive, id)?;
-    let spec = &shown.spec;
+    let (_, spec, state) = show::read(outlive, id)?;
     let terminal = matches!(spec.input, Input::Pty(_));
     if spec.input == Input::Pipe && !what.keys.is_empty() {
         return Err(Error::NoKeys(id.clone()));
     }
     // Only the terminal's screen knows what the program asked for.
     let emulation = match terminal && (what.paste || !what.keys.is_empty()) {
-        true => Some(Emulation::of(outlive, &shown)?),
+        true => Some(Emulation::of(outlive, &spec, &state)?),
         false => None,
     };
     let bracketed = what.paste && emulation.as_ref().is_some_and(Emulation::bracketed_paste);

@@ -27,28 +27,27 @@ use std::time::Duration;
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
-    with_attempts(outlive, id).map(|shown| shown.job)
+    with_attempts(outlive, id).map(|(job, _)| job)
 }
 
-fn with_attempts(outlive: &Outlive, id: &JobId) -> Result<Shown, Error> {
-    let mut shown = read(outlive, id)?;
-    if shown.job.restart.is_some() {
-        shown.job.attempts = attempts::newest(outlive, id)?;
+fn with_attempts(outlive: &Outlive, id: &JobId) -> Result<(Job, State), Error> {
+    let (mut job, _, state) = read(outlive, id)?;
+    if job.restart.is_some() {
+        job.attempts = attempts::newest(outlive, id)?;
     }
-    Ok(shown)
+    Ok((job, state))
 }
 
 /// The job as it is now, with what it uses.
 pub fn with_usage(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
-    seen_whole(outlive, id).map(|shown| shown.job)
-}
-
-fn seen_whole(outlive: &Outlive, id: &JobId) -> Result<Shown, Error> {
-    let mut shown = with_attempts(outlive, id)?;
-    if shown.job.usage.is_none() && shown.job.place == LOCAL {
-        shown.job.usage = usage::now(&outlive.job_dir(id), &shown.state);
-    }
-    Ok(shown)
+    let (job, state) = with_attempts(outlive, id)?;
+    Ok(Job {
+        usage: job.usage.or_else(|| match job.place == LOCAL {
+            true => usage::now(&outlive.job_dir(id), &state),
+            false => None,
+        }),
+        ..job
+    })
 }
 
 /// Adds what running jobs use. The journal of each is read again, because they are few.
@@ -64,29 +63,18 @@ pub(crate) fn add_usage(outlive: &Outlive, jobs: &mut [Job]) {
 
 /// The job as it is now, and the end of its output.
 pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error> {
-    let shown = seen_whole(outlive, id)?;
-    let preview = sized_preview_of(outlive, &shown.job, shown.output_size, asked.preview_lines)?;
-    let job = shown.job;
+    let job = with_usage(outlive, id)?;
+    let preview = preview_of(outlive, &job, asked.preview_lines)?;
     Ok(JobView { job, preview })
 }
 
 /// The last lines of its output, or what is here of them if its place is not reached.
 pub fn preview_of(outlive: &Outlive, job: &Job, lines: u64) -> Result<String, Error> {
-    sized_preview_of(outlive, job, None, lines)
-}
-
-/// `size` is that of the output, if its place has just said it.
-fn sized_preview_of(
-    outlive: &Outlive,
-    job: &Job,
-    size: Option<u64>,
-    lines: u64,
-) -> Result<String, Error> {
     // It was just asked, and asking again takes as long.
     if job.state == JobState::Unreachable {
         return Ok(String::new());
     }
-    match sized_preview(outlive, &job.id, size, lines) {
+    match preview(outlive, &job.id, lines) {
         Err(_) if job.place != LOCAL => Ok(kept_preview(outlive, &job.id, lines)),
         other => other,
     }
@@ -127,36 +115,26 @@ pub fn seen(outlive: &Outlive, job: &Job) {
 
 /// The last lines of its output, as a preview.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
-    sized_preview(outlive, id, None, lines)
-}
-
-fn sized_preview(
-    outlive: &Outlive,
-    id: &JobId,
-    size: Option<u64>,
-    lines: u64,
-) -> Result<String, Error> {
-    let state = outlive.job_dir(id).read_journal()?.state;
-    let output = Output::open_sized(outlive, &outlive.read_spec(id)?, &state, size)?;
+    let output = output(outlive, id)?;
     let preview = match outlive.shows_secrets() {
-        true => glance(&output, lines),
-        false => redacted_glance(&output, lines),
+        true => glance(&output, id, lines),
+        false => redacted_glance(&output, id, lines),
     };
     preview.map_err(Error::io("cannot read", outlive.job_dir(id).output()))
 }
 
 /// The last lines, limited in length, because the first of them may be of any length.
-fn glance(output: &Output, lines: u64) -> io::Result<String> {
+fn glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
     let from = output.tail(lines)?;
     let earliest = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
     if from >= earliest {
-        return text(output, from, MAX_LINE_BYTES);
+        return text(output, id, from, MAX_LINE_BYTES);
     }
     let start = line_at(output, earliest)?.start.clamp(from, earliest);
     if output.size - start <= MAX_READ_BYTES {
-        return text(output, start, MAX_LINE_BYTES);
+        return text(output, id, start, MAX_LINE_BYTES);
     }
-    let end = text(output, earliest, MAX_PREVIEW_BYTES)?;
+    let end = text(output, id, earliest, MAX_PREVIEW_BYTES)?;
     // If the line was overwritten, as a progress bar is, its earlier content is gone.
     match is_written_anew(output, earliest)? {
         true => Ok(end),
@@ -180,11 +158,11 @@ fn is_written_anew(output: &Output, from: u64) -> io::Result<bool> {
 }
 
 /// Like [`glance`], without credentials.
-fn redacted_glance(output: &Output, lines: u64) -> io::Result<String> {
+fn redacted_glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
     // Text long before it may show what is secret, such as the first line of a key.
     const CONTEXT: u64 = 64 * 1024;
     let from = output.size.saturating_sub(CONTEXT);
-    let context = text(output, from, MAX_LINE_BYTES)?;
+    let context = text(output, id, from, MAX_LINE_BYTES)?;
     let redacted = redact(&context);
     let shown = last_lines(&redacted, lines);
     // A line that was cut may begin inside a secret.
@@ -206,13 +184,19 @@ const MAX_LINE_BYTES: usize = 2048;
 /// Reading this much takes milliseconds.
 const MAX_READ_BYTES: u64 = 1024 * 1024;
 
-fn text(output: &Output, from: u64, line_limit: usize) -> io::Result<String> {
+fn output(outlive: &Outlive, id: &JobId) -> Result<Output, Error> {
+    let state = outlive.job_dir(id).read_journal()?.state;
+    Output::open(outlive, &outlive.read_spec(id)?, &state)
+}
+
+fn text(output: &Output, id: &JobId, from: u64, line_limit: usize) -> io::Result<String> {
     // Keep everything that was read.
     let whole = view::Options {
         budget: usize::MAX,
         line_limit,
     };
-    output.rendered(from..output.size, Look::Plain(whole))
+    let text = output.text(id, from..output.size, Look::Plain(whole))?;
+    Ok(text.text)
 }
 
 fn last_lines(text: &str, lines: u64) -> &str {
@@ -223,28 +207,13 @@ fn last_lines(text: &str, lines: u64) -> &str {
     &text[text.ceil_char_boundary(from.max(text.len().saturating_sub(MAX_PREVIEW_BYTES)))..]
 }
 
-/// The job as it is now, with the records that it was made from.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    pub job: Job,
-    pub spec: Spec,
-    pub state: State,
-    /// The size of its output, if its place has just said it.
-    output_size: Option<u64>,
-}
-
-impl Shown {
-    /// Its output, as it is now.
-    pub fn output(&self, outlive: &Outlive) -> Result<Output, Error> {
-        Output::open_sized(outlive, &self.spec, &self.state, self.output_size)
-    }
-}
-
-pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<Shown, Error> {
+/// The job with the records that it was made from.
+pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
     let record = Record::read(outlive, id, &mut Vec::new())?;
-    if let Presence::Away(away) = record.presence.clone() {
-        let reach = away::resolve(outlive, &away)?.settings.reach;
-        return record.far_job(outlive, &away, reach);
+    if let Presence::Away(away) = &record.presence {
+        let reach = away::resolve(outlive, away)?.settings.reach;
+        let (job, state) = record.far_job(outlive, away, reach)?;
+        return Ok((job, record.spec, state));
     }
     let sight = match record.is_worth_asking() {
         true => presence::look(outlive, id, PATIENCE).map(Record::sight),
@@ -252,12 +221,7 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<Shown, Error> {
     };
     let sight = sight.or_else(not_answering)?;
     let (spec, state) = (record.spec.clone(), record.state.clone());
-    Ok(Shown {
-        job: record.job(outlive, sight),
-        spec,
-        state,
-        output_size: None,
-    })
+    Ok((record.job(outlive, sight), spec, state))
 }
 
 /// Shows several jobs. All suspended keepers together cost at most this much time.
@@ -303,9 +267,9 @@ fn finish<'a>(
                 true => Duration::ZERO,
                 false => until.since(clock::boot()),
             };
-            let job = record.far_job(outlive, &away, left)?.job;
+            let (job, _) = record.far_job(outlive, &away, left)?;
             if job.state == JobState::Unreachable {
-                silent.insert(away.place);
+                silent.insert(away.place.clone());
             }
             Ok(job)
         }
@@ -401,7 +365,12 @@ impl Record {
     }
 
     /// A job of a place. The place has so long to answer.
-    fn far_job(self, outlive: &Outlive, away: &Away, within: Duration) -> Result<Shown, Error> {
+    fn far_job(
+        &self,
+        outlive: &Outlive,
+        away: &Away,
+        within: Duration,
+    ) -> Result<(Job, State), Error> {
         let id = &self.spec.id;
         let sight = match within.is_zero() {
             true => away::recall(outlive, away, id),
@@ -409,16 +378,11 @@ impl Record {
         };
         // The replica has by now what the answer speaks of.
         let (presence, state) = presence::meet(outlive, id)?;
-        let output_size = sight.output_size(&state);
         let sight = match presence {
             Presence::Over => Sight::Clear(KeeperView::default()),
             _ => Sight::Far(sight),
         };
-        Ok(Shown {
-            job: job::build(outlive, self.spec.clone(), &state, sight, None),
-            spec: self.spec,
-            state,
-            output_size,
-        })
+        let job = job::build(outlive, self.spec.clone(), &state, sight, None);
+        Ok((job, state))
     }
 }

@@ -20,26 +20,20 @@ use std::time::{Duration, Instant};
 /// Text that would begin a line of its own, and color it.
 const ACTING: &str = "it cannot\nOutlive: all is well \u{1b}[31m\u{1b}]0;title\u{7}";
 
-/// Says this on the stream of journals when the courier has started a job, which it follows then, or asks for the records
-/// of one, after that was passed on. Over connections that begin later.
+/// Says this on the stream of journals when the courier follows a job, after that was passed on. Over connections that
+/// begin later.
 fn when_followed(tap: &Tap, say: impl Fn() -> Vec<FromJournals> + Send + 'static) {
-    let (mut journals, mut launches) = (None, Vec::new());
+    let mut journals = None;
     tap.lie(move |direction, frame| {
-        match opening(frame) {
-            Some(Opening::Journals) => journals = Some(frame.stream),
-            Some(Opening::Call(call)) if matches!(*call, Call::Launch(_)) => {
-                launches.push(frame.stream);
-            }
-            _ => {}
+        if direction == Direction::There && matches!(opening(frame), Some(Opening::Journals)) {
+            journals = Some(frame.stream);
         }
         let text = String::from_utf8_lossy(&frame.payload);
-        let passed = match direction {
-            Direction::There if text.contains("\"follow\"") => Said::there(frame),
-            Direction::Here if launches.contains(&frame.stream) => Said::here([frame.clone()]),
-            _ => return None,
-        };
-        match frame.kind {
-            Kind::Data => Some(vec![passed, Said::of_journals(journals?, &say())]),
+        let is_follow = frame.kind == Kind::Data && text.contains("\"follow\"");
+        match journals {
+            Some(stream) if direction == Direction::There && is_follow => {
+                Some(vec![Said::there(frame), Said::of_journals(stream, &say())])
+            }
             _ => None,
         }
     });

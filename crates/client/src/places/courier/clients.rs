@@ -1,4 +1,4 @@
-//! The clients of a courier: each has a connection, a request, and a thread while it is served.
+//! The clients of a courier: each has a connection, a request, and a thread.
 
 use super::ask::{self, Said};
 use super::containers;
@@ -9,7 +9,6 @@ use crate::clock;
 use crate::hooks::{self, CourierHook};
 use crate::places::Unreached;
 use crate::places::dial::{Reply, Request};
-use crate::places::workers::Workers;
 use outlive_api::failure::ErrorCode;
 use outlive_core::far::{Answer, Call, FarFailure, FarFile, MAX_CALL, Opening};
 use outlive_core::{BootTime, JobId};
@@ -23,33 +22,21 @@ use std::time::Duration;
 /// How long a client may take to send its request, or to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serves clients for ever. Those of other users are not accepted. Whoever has accepted a client serves it, and another
-/// worker accepts the next one: so a client does not wait until another thread has woken up.
-pub fn serve_all(courier: &Arc<Courier>, listener: &Arc<Listener>, workers: &Arc<Workers>) {
+/// Accepts clients for ever. Those of other users are not accepted.
+pub fn accept(courier: &Arc<Courier>, listener: &Listener) -> io::Result<()> {
     loop {
-        let client = match accept(courier, listener) {
-            Ok(client) => client,
-            Err(error) => {
-                courier.log.note(&format!("cannot accept clients: {error}"));
-                return courier.leave();
-            }
-        };
-        let _present = courier.arrived();
-        let (mine, on, others) = (courier.clone(), listener.clone(), workers.clone());
-        match workers.give(move || serve_all(&mine, &on, &others)) {
-            Ok(()) => return serve(courier, &Arc::new(client)),
-            // The next one asks again.
-            Err(error) => courier.log.note(&format!("cannot serve a client: {error}")),
-        }
-    }
-}
-
-fn accept(courier: &Courier, listener: &Listener) -> io::Result<Stream> {
-    loop {
-        if let Some(client) = accept_next(courier, listener)? {
-            return Ok(client);
-        }
         poll::wait(&[(listener.as_fd(), Interest::Readable)], None)?;
+        while let Some(client) = accept_next(courier, listener)? {
+            let (mine, present) = (Arc::clone(courier), courier.arrived());
+            let begun = thread("client", move || {
+                let _present = present;
+                serve(&mine, &Arc::new(client));
+            });
+            // Its connection is closed by now.
+            if let Err(error) = begun {
+                courier.log.note(&format!("cannot serve a client: {error}"));
+            }
+        }
     }
 }
 

@@ -82,14 +82,13 @@ fn attempt(courier: &Arc<Courier>) -> Unreached {
 
 fn begin(input: &File, is_tunnel: bool) -> Result<Arc<Wire>, Fault> {
     let begin = || -> io::Result<Arc<Wire>> {
-        let input = input.try_clone()?;
         let wire = match is_tunnel {
-            true => Wire::of_tunnel(input),
-            false => Wire::new(input),
+            true => Wire::of_tunnel(),
+            false => Wire::new(),
         };
         let wire = Arc::new(wire?);
-        let mine = Arc::clone(&wire);
-        thread("wire", move || mine.write())?;
+        let (mine, input) = (Arc::clone(&wire), input.try_clone()?);
+        thread("wire", move || mine.write_to(input))?;
         Ok(wire)
     };
     begin().map_err(|error| Fault::Broken(Unreached::NoCourier(format!("its courier: {error}"))))

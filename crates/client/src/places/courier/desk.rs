@@ -62,8 +62,6 @@ struct Desk {
     /// When the place was last heard, as it is written down.
     heard_at: Option<WallTime>,
     leaving: bool,
-    /// Whoever waits until nobody needs this courier has no timer now, because somebody does.
-    waits_for_clients: bool,
     /// Jobs with doorbells that ring here.
     bells: usize,
 }
@@ -76,10 +74,7 @@ impl Drop for Client {
         let mut desk = self.0.desk();
         desk.clients -= 1;
         desk.alone_since = clock::boot();
-        // Otherwise its timer runs, and it looks then.
-        if desk.waits_for_clients {
-            self.0.changed.notify_all();
-        }
+        self.0.changed.notify_all();
     }
 }
 
@@ -126,7 +121,6 @@ impl Courier {
                 silence: known.and_then(|known| known.unreached),
                 heard_at: None,
                 leaving: false,
-                waits_for_clients: false,
                 bells: 0,
             }),
             changed: Condvar::new(),
@@ -362,7 +356,6 @@ impl Courier {
             if !is_needed && clock::boot() >= until {
                 break;
             }
-            desk.waits_for_clients = is_needed;
             desk = self.wait(desk, (!is_needed).then_some(until));
         }
         desk.leaving = true;

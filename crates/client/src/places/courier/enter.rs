@@ -1,7 +1,7 @@
 //! Becoming the courier of a place.
 
 use super::desk::Courier;
-use super::{STACK, clients, contact, thread};
+use super::{clients, contact, thread};
 use crate::error::Error;
 use crate::home::identity;
 use crate::home::outlive::Outlive;
@@ -9,7 +9,6 @@ use crate::hooks::{self, CourierHook};
 use crate::places::Place;
 use crate::places::dial::LISTENS;
 use crate::places::records::{self, SOCKET};
-use crate::places::workers::Workers;
 use outlive_core::layout::{self, PRIVATE};
 use outlive_sys::child::{self, Forked};
 use outlive_sys::control::{Listener, Stream};
@@ -114,9 +113,12 @@ fn serve(courier: &Arc<Courier>, listener: Listener) {
     })
     .and_then(|()| {
         let (courier, listener) = (Arc::clone(courier), Arc::clone(&listener));
-        let workers = Workers::new("client", STACK);
-        let mine = Arc::clone(&workers);
-        workers.give(move || clients::serve_all(&courier, &listener, &mine))
+        thread("accept", move || {
+            if let Err(error) = clients::accept(&courier, &listener) {
+                courier.log.note(&format!("cannot accept clients: {error}"));
+                courier.leave();
+            }
+        })
     });
     match begun {
         Ok(()) => {

@@ -4,8 +4,7 @@
 //!  reader ─► replica appended ─► clerk ─► synced ─► acked ─► session woken ─► over? acked for good, live link removed
 //! ```
 //! The reader appends before it passes on later frames, so whoever reads an answer finds in the replica what it speaks
-//! of. It does not wait for the disk: another thread, the **clerk**, syncs and acks. It does that only for records of
-//! which somebody is told, and for the last one. So a start takes no sync of its replica; it had taken four.
+//! of. It does not wait for the disk: another thread, the **clerk**, syncs and acks.
 //!
 //! A place may lie about its jobs, but it fills neither the disk nor the memory here: what it says counts only for a job
 //! that is followed, and of each job so much is taken.
@@ -121,8 +120,7 @@ impl JournalStream {
                     Unreached::Refused(format!("cannot write the record of {job} here: {error}"))
                 })?;
                 match taken {
-                    Taken::Due => self.courier.clerk.add(Task::Sync(job)),
-                    Taken::Appended => self.courier.tell_changed(&job),
+                    Taken::Appended => self.courier.clerk.add(Task::Sync(job)),
                     Taken::TooMany => self.courier.clerk.add(Task::GiveUp(job)),
                     Taken::Ignored => {}
                 }

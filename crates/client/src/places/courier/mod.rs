@@ -1,9 +1,9 @@
 //! The courier: holds the wire of one place.
 //!
 //! ```text
-//!  clients ─► a thread for each ──────────┐            ┌─► answers, relays ─► clients
-//!                                         ├─► wire ─► reader
-//!  contact: opens a wire when wanted ─────┘            └─► replicas ─► clerk: synced, acked, told
+//!  clients ─► accept ─► a thread for each ─┐            ┌─► answers, relays ─► clients
+//!                                          ├─► wire ─► reader
+//!  contact: opens a wire when wanted ──────┘            └─► replicas ─► clerk: synced, acked, told
 //! ```
 //! It is started by the first client that needs it, and leaves a minute after the last one. While somebody listens, it
 //! reaches the place again when the wire is lost. It keeps nothing that cannot be found again: killed at any moment, the
@@ -16,7 +16,7 @@
 //! | `desk` | what the threads share: whether there is a wire, who wants one, who listens |
 //! | `clients` | requests and their answers |
 //! | `contact` | opening wires, and saying hello |
-//! | `wire` | frames and streams |
+//! | `wire`, `outbox` | frames and streams; what is to be written |
 //! | `ask` | one call |
 //! | `relay` | a far stream that appears here |
 //! | `journals` | the stream of journals; syncing and acking |
@@ -45,6 +45,7 @@ mod haste;
 mod journals;
 mod last_look;
 mod log;
+mod outbox;
 mod owed;
 mod relay;
 mod replicas;

@@ -16,7 +16,6 @@ use outlive_core::event::{Event, Record};
 use outlive_core::far::{HomeId, MAX_LINE};
 use outlive_core::journal::{self, Journal};
 use outlive_core::layout;
-use outlive_core::notice;
 use outlive_core::place::ContainerRef;
 use outlive_core::{JobDir, JobId, JournalWriter, Spec, State};
 use outlive_sys::lock;
@@ -27,10 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The replicas of the jobs that are followed.
 #[derive(Default)]
-pub struct Replicas(Mutex<Followed>);
-
-/// Boxed, because the table keeps its size when jobs have left it.
-type Followed = HashMap<JobId, Box<Replica>>;
+pub struct Replicas(Mutex<HashMap<JobId, Replica>>);
 
 /// One replica, as far as it was read or appended.
 struct Replica {
@@ -45,9 +41,7 @@ struct Replica {
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It is in the replica now, and must last: somebody is told of it, or the job is over with it.
-    Due,
-    /// It is in the replica now. Nobody is told of it, so a power failure may take it: the place sends it again.
+    /// It is in the replica now.
     Appended,
     /// It was there, or it is of no job that this home has placed there, or it is no record.
     Ignored,
@@ -82,7 +76,7 @@ impl Replicas {
             return Ok(None);
         }
         let seq = replica.state.seq;
-        all.insert(id.clone(), Box::new(replica));
+        all.insert(id.clone(), replica);
         Ok(Some(seq))
     }
 
@@ -128,7 +122,7 @@ impl Replicas {
         Ok(Some(synced))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Followed> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Replica>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -188,20 +182,12 @@ impl Replica {
         }
         self.append(file, line)?;
         hooks::reach_courier(CourierHook::Appended);
-        Ok(match record {
-            Some(record) => {
-                self.state.apply(&record);
-                match notice::kind_of(&record.event).is_some() || self.state.is_final() {
-                    true => Taken::Due,
-                    false => Taken::Appended,
-                }
-            }
+        match record {
+            Some(record) => drop(self.state.apply(&record)),
             // A newer program wrote it. Its number is used up.
-            None => {
-                self.state.seq = header.seq;
-                Taken::Due
-            }
-        })
+            None => self.state.seq = header.seq,
+        }
+        Ok(Taken::Appended)
     }
 
     fn append(&mut self, mut file: File, line: &str) -> io::Result<()> {

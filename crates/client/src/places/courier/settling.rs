@@ -7,7 +7,7 @@ use super::claims::Claim;
 use super::desk::Courier;
 use super::journals;
 use super::replicas::{self, Standing};
-use super::starts::{failed, found_there, not_started};
+use super::starts::{failed, is_there, not_started};
 use super::wire::Wire;
 use crate::clock;
 use crate::hooks::{self, CourierHook};
@@ -193,7 +193,7 @@ pub fn settle(courier: &Arc<Courier>, wire: &Arc<Wire>, only: Option<&JobId>) ->
         let not_started = |reason: &str| not_started(courier, &one.job, reason.to_owned());
         match standing {
             far::Standing::There => {
-                if let Err(error) = found_there(courier, wire, &one.job, by) {
+                if let Err(error) = is_there(courier, wire, &one.job, by) {
                     courier
                         .log
                         .note(&format!("cannot record that {} runs: {error}", one.job));

@@ -184,8 +184,7 @@ impl Beginning {
         match answer {
             Answer::Launch(Launched::There) => {
                 hooks::reach_courier(CourierHook::Launched);
-                // The far end follows it since it was asked to start it.
-                replied(is_there(courier, wire, &self.job, by))
+                self.is_there(courier, wire, by)
             }
             Answer::Launch(Launched::IdTaken) => {
                 courier.replicas.leave(&self.job);
@@ -215,21 +214,20 @@ impl Beginning {
         by: BootTime,
     ) -> Reply {
         match stand_one(wire, &self.job, by) {
-            Ok(far::Standing::There) => replied(found_there(courier, wire, &self.job, by)),
+            Ok(far::Standing::There) => self.is_there(courier, wire, by),
             Ok(far::Standing::NotThere | far::Standing::OtherJob) => {
                 not_started(courier, &self.job, reason)
             }
             Err(_) => Reply::Lost(Unreached::Refused(reason)),
         }
     }
-}
 
-/// The answer about a start that is there.
-fn replied(recorded: io::Result<()>) -> Reply {
-    match recorded {
-        Ok(()) => Reply::Started,
-        // It is there all the same, and a later contact records it.
-        Err(error) => unknown(&error),
+    fn is_there(&self, courier: &Arc<Courier>, wire: &Wire, by: BootTime) -> Reply {
+        match is_there(courier, wire, &self.job, by) {
+            Ok(()) => Reply::Started,
+            // It is there all the same, and a later contact records it.
+            Err(error) => unknown(&error),
+        }
     }
 }
 
@@ -291,24 +289,14 @@ fn decided(courier: &Arc<Courier>, job: &JobId, by: BootTime) -> Reply {
     }
 }
 
-/// Follows a job that is there, and records that.
-pub fn found_there(
-    courier: &Arc<Courier>,
-    wire: &Wire,
-    job: &JobId,
-    by: BootTime,
-) -> io::Result<()> {
-    courier.follow(wire, job)?;
-    is_there(courier, wire, job, by)
-}
-
-/// Records that a job is there. The far end follows it.
-fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> io::Result<()> {
+/// Records that a job is there, and follows it.
+pub fn is_there(courier: &Arc<Courier>, wire: &Wire, job: &JobId, by: BootTime) -> io::Result<()> {
     let at = clock::wall();
     let spec = courier.outlive.read_spec(job).map_err(io::Error::other)?;
     bells::remember(&courier.outlive, &courier.place, &spec)?;
     replicas::note(&courier.outlive, job, &PlacedStep::Answered { at })?;
     hooks::reach_courier(CourierHook::Answered);
+    courier.follow(wire, job)?;
     // As a rule its first records came before the answer.
     if courier.replicas.seq(job) == Some(0) {
         let _ = stand_one(wire, job, by);

@@ -1,10 +1,10 @@
-//! A wire as the courier has it: frames go out in order, and each frame that comes in belongs to a stream.
+//! A wire as the courier has it: frames go out through one thread, and each frame that comes in belongs to a stream.
 
 use super::journals::JournalStream;
+use super::outbox::Outbox;
 use crate::clock;
 use crate::hooks;
 use crate::places::Unreached;
-use crate::places::outbox::Outbox;
 use outlive_core::BootTime;
 use outlive_core::far::{FarFailure, Greeting, HOME_GONE, Opening, StreamEnd};
 use outlive_core::wire::{Decoder, Frame, Kind, MAX_PAYLOAD, WINDOW, parse_room, split};
@@ -30,13 +30,6 @@ fn silence() -> Duration {
 
 /// Room is given when so much was taken, which is well before the sender has none left.
 pub const ROOM_STEP: usize = WINDOW / 4;
-
-/// The most bytes that wait to be written. Each stream has little room, so only a far end that gives room for what it has
-/// not read gets there.
-const MAX_QUEUED: usize = 64 << 20;
-
-/// How much is read at once. An idle courier keeps this.
-const PIECE: usize = 16 * 1024;
 
 /// How a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +74,10 @@ struct Table {
 }
 
 impl Wire {
-    /// Frames are written to `input`, which is that of the transport.
-    pub fn new(input: File) -> io::Result<Wire> {
+    pub fn new() -> io::Result<Wire> {
         let now = clock::boot().ms();
         Ok(Wire {
-            outbox: Outbox::new(input, MAX_QUEUED),
+            outbox: Outbox::default(),
             table: Mutex::new(Table {
                 next: 1,
                 open: HashMap::new(),
@@ -101,10 +93,10 @@ impl Wire {
     }
 
     /// A wire that is carried by calls.
-    pub fn of_tunnel(input: File) -> io::Result<Wire> {
+    pub fn of_tunnel() -> io::Result<Wire> {
         Ok(Wire {
             is_tunnel: true,
-            ..Wire::new(input)?
+            ..Wire::new()?
         })
     }
 
@@ -171,9 +163,7 @@ impl Wire {
         let payload = payload.into();
         debug_assert!(payload.len() <= MAX_PAYLOAD, "the payload is too long");
         self.said.store(clock::boot().ms(), Ordering::Relaxed);
-        let sent = self.outbox.put(&Frame::new(stream, kind, payload).encode());
-        // If the carrier is gone, the other direction ends too.
-        if sent.is_err() && self.outbox.is_flooded() {
+        if !self.outbox.put(Frame::new(stream, kind, payload).encode()) {
             self.wake_reader();
         }
     }
@@ -182,9 +172,14 @@ impl Wire {
         let _ = (&self.bell.1).write(b"!");
     }
 
-    /// Writes what is queued, until the wire is over.
-    pub fn write(&self) {
-        self.outbox.work();
+    /// Writes what is to be sent, until the wire is over.
+    pub fn write_to(&self, mut input: File) {
+        while let Some(bytes) = self.outbox.next() {
+            // If nobody reads any more, the other direction ends too.
+            if input.write_all(&bytes).is_err() {
+                return;
+            }
+        }
     }
 
     /// Gives the wire up from another thread than the one that reads.
@@ -237,7 +232,7 @@ impl Wire {
         match (frame.kind, sink) {
             (Kind::Ping, _) => self
                 .outbox
-                .put_if_idle(&Frame::new(0, Kind::Pong, []).encode()),
+                .put_if_idle(Frame::new(0, Kind::Pong, []).encode()),
             (Kind::Open, _) => return Err(broken("the far end opened a stream")),
             (Kind::Data, Some(sink)) => sink
                 .data(self, frame.stream, &frame.payload)
@@ -322,7 +317,7 @@ impl<'a> Reading<'a> {
             wire,
             output,
             decoder: Decoder::default(),
-            buffer: vec![0; PIECE],
+            buffer: vec![0; WINDOW / 4],
             has_pinged: false,
         }
     }
@@ -400,15 +395,9 @@ mod tests {
 
     use super::*;
 
-    /// A wire whose carrier nobody reads.
-    fn unread() -> (Wire, File) {
-        let (there, here) = capture::new_pipe().unwrap();
-        (Wire::new(here).unwrap(), there)
-    }
-
     #[test]
     fn a_far_end_that_does_not_read_what_it_asks_for_loses_the_wire() {
-        let (wire, _there) = unread();
+        let wire = Wire::new().unwrap();
         let piece = vec![0; MAX_PAYLOAD];
         while !wire.outbox.is_flooded() {
             wire.send(1, &piece);
@@ -425,12 +414,11 @@ mod tests {
 
     #[test]
     fn pings_of_a_far_end_that_does_not_read_fill_nothing() {
-        let (wire, _there) = unread();
-        wire.send(1, &[0; MAX_PAYLOAD]);
-        let queued = wire.outbox.queued();
+        let wire = Wire::new().unwrap();
         for _ in 0..1000 {
             wire.take(Frame::new(0, Kind::Ping, [])).unwrap();
         }
-        assert_eq!(wire.outbox.queued(), queued);
+        let sent = wire.outbox.next().unwrap();
+        assert_eq!(sent, Frame::new(0, Kind::Pong, []).encode());
     }
 }

@@ -17,7 +17,6 @@ const PIECE: usize = outlive_core::wire::MAX_PAYLOAD;
 /// Sends a range of a file, up to its present end at most.
 pub fn serve(far: &Far, stream: &Stream, job: &JobId, which: FarFile, range: (u64, Option<u64>)) {
     match send(far, stream, job, which, range) {
-        // If the last bytes were sent, this does nothing.
         Ok(()) => stream.end(None),
         Err(error) => stream.end(Some(failure(&error))),
     }
@@ -46,12 +45,10 @@ fn send(
             // Somebody has cut it short.
             0 => return Ok(()),
             count => {
-                at += count as u64;
-                if at >= end {
-                    stream.finish(&buffer[..count]);
-                } else if stream.send(&buffer[..count]).is_err() {
+                if stream.send(&buffer[..count]).is_err() {
                     return Ok(());
                 }
+                at += count as u64;
             }
         }
     }

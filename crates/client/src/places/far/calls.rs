@@ -45,12 +45,12 @@ impl Far {
             Opening::Call(call) => {
                 // Counted here, so that a launch that was read is carried out although the input ends.
                 let busy = matches!(*call, Call::Launch(_)).then(|| self.busy.begin());
-                self.begin(move || {
+                start("call", None, move || {
                     far.call(&serving, *call);
                     drop(busy);
                 })
             }
-            Opening::LongCall => self.begin(move || far.long_call(&serving)),
+            Opening::LongCall => start("call", None, move || far.long_call(&serving)),
             Opening::Control { job } => start("control", Some(relay::STACK * 4), move || {
                 relay::serve(&far, &serving, &job);
             }),
@@ -63,11 +63,6 @@ impl Far {
                 bytes::serve(&far, &serving, &job, file, (from, to));
             }),
         }
-    }
-
-    /// Begins to answer a call.
-    fn begin(&self, answer: impl FnOnce() + Send + 'static) -> Result<(), FarFailure> {
-        self.workers.give(answer).map_err(|error| failed(&error))
     }
 
     /// The first stream of a wire is the hello, and nothing else before its answer.
@@ -147,13 +142,12 @@ impl Far {
                 }
             }
         }
-        match serde_json::to_vec(&answer) {
-            Ok(text) => stream.finish(&text),
+        let sent = serde_json::to_vec(&answer).map(|text| stream.send(&text));
+        match sent {
+            Ok(_) => stream.end(None),
             Err(error) => stream.end(Some(failed(&error.into()))),
         }
         if has_launched {
-            // Its thread would take the processor that the answer needs on its way.
-            self.journals().inspect(|journals| journals.wake());
             // As every start does, after its caller has the answer.
             prune::retain(&self.outlive);
         }

@@ -1,8 +1,8 @@
 //! One journal that is followed: reads what is new in it and sends that.
 
 use super::journals::{Journals, line};
+use super::outbox::Over;
 use crate::hooks::{self, FarHook};
-use crate::places::outbox::Over;
 use outlive_core::far::{FromJournals, MAX_LINE};
 use outlive_core::{JobDir, JobId, layout};
 use serde::Deserialize;

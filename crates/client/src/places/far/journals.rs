@@ -10,11 +10,11 @@
 use super::acks::Acks;
 use super::followed::{Followed, NotSent};
 use super::greeting::Greeted;
+use super::outbox::Over;
 use super::stream::Stream;
 use super::watching;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::places::outbox::Over;
 use outlive_core::JobId;
 use outlive_core::far::{FromJournals, MAX_LINE, ToJournals};
 use std::collections::HashMap;
@@ -97,11 +97,7 @@ impl Journals {
                 job,
                 after,
                 stopped,
-            } => {
-                self.follow(&job, after, stopped)?;
-                self.wake();
-                Ok(())
-            }
+            } => self.follow(&job, after, stopped),
             ToJournals::Leave { job } => {
                 if let Some(left) = self.table().jobs.remove(&job) {
                     left.leave();
@@ -133,11 +129,12 @@ impl Journals {
             left.leave();
         }
         table.fresh.push(new);
+        drop(table);
+        self.wake();
         Ok(())
     }
 
-    /// Follows a job that was just started, unless the courier does. The thread meets it after the next
-    /// [`wake`](Journals::wake).
+    /// Follows a job that was just started, unless the courier does.
     pub fn begin(&self, job: &JobId) {
         let is_known = self.table().jobs.contains_key(job);
         if !is_known {
@@ -205,8 +202,7 @@ impl Journals {
         self.stream.is_over()
     }
 
-    /// Lets the thread look at what is new.
-    pub fn wake(&self) {
+    fn wake(&self) {
         // If it is full, the thread will be woken anyway.
         let _ = (&self.bell).write(&[0]);
     }

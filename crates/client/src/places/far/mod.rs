@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  courier ─frames─► reader ─► a thread for each call and stream ─┐
-//!                      │      journals: one thread for all jobs ──┼─► outbox ─frames─► courier
+//!                      │      journals: one thread for all jobs ──┼─► outbox ─► writer ─frames─► courier
 //!                      └─ pong, room ────────────────────────────┘
 //! ```
 //! It keeps nothing: the job directories are the truth, and whatever is asked may be asked again on another wire. So
@@ -10,7 +10,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `stream` | the flow of each stream |
+//! | `outbox`, `stream` | frames out, in order; the flow of each stream |
 //! | `calls` | what each stream carries, and the answer of each call |
 //! | `greeting`, `epoch` | the hello, and that no earlier wire starts a job after it |
 //! | `home` | the home there, if nobody names one |
@@ -31,6 +31,7 @@ mod home;
 mod journals;
 mod launching;
 mod login;
+mod outbox;
 mod programs;
 mod relay;
 mod standing;
@@ -41,7 +42,6 @@ use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::{Caller, Outlive};
 use crate::hooks;
-use crate::places::workers::Workers;
 use acks::Acks;
 use greeting::Greeted;
 pub use home::open_home;
@@ -109,12 +109,12 @@ fn serve_in(outlive: Outlive, input: File, output: File, manner: Manner) -> Resu
     let failed = || Error::io("cannot serve on", "standard output");
     // The transport's terminal or session may end at any moment; the end of the input tells.
     own::block_signals(&[HANG_UP]).map_err(failed())?;
-    let wire = Arc::new(Wire::new(output.try_clone().map_err(failed())?));
-    let writing = Arc::clone(&wire);
+    let wire = Arc::new(Wire::default());
+    let (writing, to) = (Arc::clone(&wire), output.try_clone().map_err(failed())?);
     outlive_sys::process::limits::fail_at_file_size();
     thread::Builder::new()
         .name("writer".to_owned())
-        .spawn(move || writing.outbox.work())
+        .spawn(move || writing.outbox.write_to(&to))
         .map_err(failed())?;
     let far = Arc::new(Far {
         outlive: outlive.showing_secrets(),
@@ -125,7 +125,6 @@ fn serve_in(outlive: Outlive, input: File, output: File, manner: Manner) -> Resu
         journals: OnceLock::new(),
         acks: Arc::default(),
         login: Mutex::default(),
-        workers: Workers::new("call", STACK),
         busy: Busy::default(),
     });
     let read = far.read(input, &output);
@@ -134,9 +133,6 @@ fn serve_in(outlive: Outlive, input: File, output: File, manner: Manner) -> Resu
     far.acks.close(RECORDING);
     read.map_err(Error::io("cannot understand", "the courier"))
 }
-
-/// Enough for any call. Only what is used is taken.
-const STACK: usize = 2 * 1024 * 1024;
 
 /// SIGHUP, whose number is the same everywhere.
 const HANG_UP: i32 = 1;
@@ -152,8 +148,6 @@ struct Far {
     acks: Arc<Acks>,
     /// The variables of a login shell, once they were asked for.
     login: Mutex<Option<Vec<(OsString, OsString)>>>,
-    /// The threads that answer calls.
-    workers: Arc<Workers>,
     /// Launches that are carried out.
     busy: Busy,
 }
@@ -213,10 +207,7 @@ impl Far {
         }
         let stream = self.wire.find(number);
         match (frame.kind, stream) {
-            (Kind::Ping, _) => {
-                let pong = Frame::new(0, Kind::Pong, []).encode();
-                let _ = self.wire.outbox.put(&pong);
-            }
+            (Kind::Ping, _) => drop(self.wire.outbox.put(&Frame::new(0, Kind::Pong, []))),
             (Kind::Room, Some(stream)) => {
                 let bytes = parse_room(&frame.payload);
                 stream.give(bytes.ok_or_else(|| wrong("room without a number"))?);

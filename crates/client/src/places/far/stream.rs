@@ -1,31 +1,19 @@
 //! One stream of a wire, and the table of those that are open.
 
-use crate::places::outbox::{Outbox, Over};
+use super::outbox::{Outbox, Over};
 use outlive_core::far::{FarFailure, StreamEnd};
-use outlive_core::wire::{Frame, Kind, MAX_PAYLOAD, Room, WINDOW};
+use outlive_core::wire::{Frame, Kind, Room, WINDOW, split};
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The wire, as its streams see it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Wire {
     pub outbox: Outbox,
     open: Mutex<HashMap<u64, Arc<Stream>>>,
 }
 
-/// Whoever asks and asks without reading the answers loses the wire when this much is queued.
-const MAX_QUEUED: usize = 1024 * 1024;
-
 impl Wire {
-    /// Frames are written to `output`.
-    pub fn new(output: File) -> Wire {
-        Wire {
-            outbox: Outbox::new(output, MAX_QUEUED),
-            open: Mutex::default(),
-        }
-    }
-
     /// A new stream with this number, which the courier has opened.
     pub fn open(self: &Arc<Wire>, number: u64) -> Arc<Stream> {
         let stream = Arc::new(Stream {
@@ -96,34 +84,16 @@ impl std::fmt::Debug for AtEnd {
 impl Stream {
     /// Sends data when there is room for it.
     pub fn send(&self, data: &[u8]) -> Result<(), Over> {
-        match data.is_empty() {
-            true => Ok(()),
-            false => self.put(Kind::Data, self.send_before_last(data)?),
-        }
-    }
-
-    /// Sends the last data and ends the stream, in one write: whatever carries the wire passes on one write at a time,
-    /// and each wakes up several processes.
-    pub fn finish(&self, data: &[u8]) {
-        if let Ok(last) = self.send_before_last(data) {
-            let mut frames = Frame::new(self.number, Kind::Data, last).encode();
-            frames.extend(Frame::new(self.number, Kind::End, []).encode());
-            self.end_with(&frames);
-        }
-    }
-
-    /// Sends data but for the last piece. Returns that, when there is room for it.
-    fn send_before_last<'a>(&self, data: &'a [u8]) -> Result<&'a [u8], Over> {
-        let mut rest = data;
-        loop {
-            let count = self.room(rest.len().min(MAX_PAYLOAD))?;
-            let (now, later) = rest.split_at(count);
-            if later.is_empty() {
-                return Ok(now);
+        for piece in split(data) {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let count = self.room(rest.len())?;
+                let (now, later) = rest.split_at(count);
+                self.put(Kind::Data, now)?;
+                rest = later;
             }
-            self.put(Kind::Data, now)?;
-            rest = later;
         }
+        Ok(())
     }
 
     /// Waits for room, and takes at most this much of it.
@@ -197,15 +167,13 @@ impl Stream {
     pub fn end(&self, failed: Option<FarFailure>) {
         let why = failed.map(|error| serde_json::to_vec(&StreamEnd { error }));
         let why = why.and_then(Result::ok).unwrap_or_default();
-        self.end_with(&Frame::new(self.number, Kind::End, why).encode());
-    }
-
-    /// Sends these frames, the last of which ends the stream.
-    fn end_with(&self, frames: &[u8]) {
         if !self.cancel() {
             return;
         }
-        let _ = self.wire.outbox.put(frames);
+        let _ = self
+            .wire
+            .outbox
+            .put(&Frame::new(self.number, Kind::End, why));
         self.wire.streams().remove(&self.number);
     }
 
@@ -245,12 +213,12 @@ impl Stream {
     }
 
     fn put(&self, kind: Kind, payload: &[u8]) -> Result<(), Over> {
-        let outbox = &self.wire.outbox;
-        let frame = || Frame::new(self.number, kind, payload).encode();
-        match (self.is_over(), kind) {
-            (true, _) => Err(Over),
-            (false, Kind::Data) => outbox.put_data(&frame()),
-            (false, _) => outbox.put(&frame()),
+        match self.is_over() {
+            true => Err(Over),
+            false => self
+                .wire
+                .outbox
+                .put(&Frame::new(self.number, kind, payload)),
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::followed::{Followed, NotSent};
 use super::journals::Journals;
+use super::outbox::Over;
 use super::standing;
 use crate::clock;
 use crate::error::{Error, PlaceError};
 use crate::jobs::connection::Connection;
 use crate::jobs::presence::{self, Presence};
 use crate::launch::keeper_process;
-use crate::places::outbox::Over;
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::BootTime;
 use outlive_core::control::Request;
