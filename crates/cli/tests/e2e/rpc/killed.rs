@@ -70,7 +70,7 @@ fn an_output_is_resumed_by_its_offset_without_a_lost_or_doubled_byte() {
 fn a_start_and_a_write_are_repeated_safely() {
     let world = World::new();
     let mut random = Random(11);
-    for round in 0..10 {
+    'rounds: for round in 0..10 {
         let id = format!("job-{round}");
         let start = json!({"id": id, "input": "pipe", "command": {"shell": "cat"}});
         let write = json!({"job": id, "text": "once\n", "write_id": "w", "eof": true});
@@ -92,7 +92,11 @@ fn a_start_and_a_write_are_repeated_safely() {
                 started = true;
                 if last {
                     let sent = rpc.reply("send", write.clone());
-                    assert_eq!(sent["sent"], true);
+                    // A process that is killed before the keeper exists leaves a job that was not started.
+                    if sent["sent"] != true {
+                        assert_eq!(world.show(&id)["outcome"]["kind"], "not_started");
+                        continue 'rounds;
+                    }
                     written = true;
                 }
             }

@@ -6,6 +6,7 @@ use super::telling::waiting;
 use outlive_testkit::gate::Gate;
 use outlive_testkit::places::CmdSh;
 use outlive_testkit::processes::KILL;
+use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
@@ -111,8 +112,9 @@ fn a_sandbox_of_the_harness_is_lent_and_runs_a_job() {
     assert_eq!(text, format!("{}\n", there.display()));
     rpc.say(&json!({"cancel": lent}));
     assert_eq!(rpc.answer(lent)["error"]["code"], "canceled");
-    // Nobody lends it any more, so it can be lent again.
-    let again = rpc.ask("place_lend", json!({"name": "box"}));
-    let first = rpc.of_request(again).json;
-    assert!(first["part"]["lent"].is_object(), "{first}");
+    // The answer comes a moment before it is let go. Then it can be lent again.
+    until("it can be lent again", || {
+        let again = rpc.ask("place_lend", json!({"name": "box"}));
+        rpc.of_request(again).json["part"]["lent"].is_object()
+    });
 }
