@@ -78,9 +78,9 @@ impl Writer {
             .blocking_send(Err(io::ErrorKind::UnexpectedEof.into()));
     }
 
-    /// Whether nobody reads any more.
-    pub fn is_gone(&self) -> bool {
-        self.0.is_closed()
+    /// Waits until nobody reads any more.
+    pub async fn gone(&self) {
+        self.0.closed().await;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::body::{self, Writer, streamed};
 use crate::failure::Refused;
-use crate::output::{Copy, Cut, Form};
+use crate::output::{Copy, Cut, Form, follow};
 use crate::server::{Desk, json, on_a_thread};
 use crate::visit::Visit;
 use axum::extract::{Request, State};
@@ -34,24 +34,41 @@ pub async fn log(
     let (head, body) = request.into_parts();
     let ForJob::<request::Log> { job, request } = body::read(&head.headers, body).await?;
     let turn = desk.streams.clone().acquire_owned().await.ok();
-    on_a_thread(move || {
-        let id = visit.find(job.as_str())?;
+    let asking = visit.clone();
+    let found = on_a_thread(move || {
+        let id = asking.find(job.as_str())?;
         match is_stream(&request.form) {
-            false => whole(&visit, &id, &request),
-            true => {
-                let read = Read::new(visit, &id, request)?;
-                let (writer, body) = streamed();
-                let work = move || {
-                    let _turn = turn;
-                    read.write(&writer);
-                };
-                let thread = std::thread::Builder::new().spawn(work);
-                thread.map_err(|error| Refused::io("no thread for the answer", &error))?;
-                Ok(([(CONTENT_TYPE, LINES)], body).into_response())
-            }
+            false => whole(&asking, &id, &request).map(Found::Whole),
+            true => Read::new(&asking, &id, request).map(Found::Stream),
         }
-    })
-    .await
+    });
+    let Read { log, how } = match found.await? {
+        Found::Whole(answer) => return Ok(answer),
+        Found::Stream(read) => read,
+    };
+    let (writer, body) = streamed();
+    match how {
+        How::Pieces {
+            form,
+            follows: true,
+        } => {
+            let copy = Copy::new(form, writer);
+            drop(tokio::spawn(follow(desk, visit, log, copy)));
+        }
+        how => {
+            let work = move || {
+                let _turn = turn;
+                write(&log, how, writer);
+            };
+            drop(tokio::task::spawn_blocking(work));
+        }
+    }
+    Ok(([(CONTENT_TYPE, LINES)], body).into_response())
+}
+
+enum Found {
+    Whole(Response),
+    Stream(Read),
 }
 
 fn is_stream(form: &LogForm) -> bool {
@@ -102,7 +119,6 @@ fn refuse_raw(log: &Log, raw: bool) -> Result<(), Refused> {
 
 /// An output that is about to be written.
 struct Read {
-    visit: Visit,
     log: Log,
     how: How,
 }
@@ -114,7 +130,7 @@ enum How {
 }
 
 impl Read {
-    fn new(visit: Visit, id: &JobId, asked: request::Log) -> Result<Read, Refused> {
+    fn new(visit: &Visit, id: &JobId, asked: request::Log) -> Result<Read, Refused> {
         let log = log::log_of(&visit.outlive, id, &asked.part, asked.stream)?.telling_streams()?;
         let raw = match &asked.form {
             LogForm::Lines { raw, .. } | LogForm::Pieces { raw, .. } => *raw,
@@ -151,25 +167,25 @@ impl Read {
             },
             LogForm::Lines { .. } | LogForm::Page { .. } | LogForm::Screen => How::Lines(reading),
         };
-        Ok(Read { visit, log, how })
+        Ok(Read { log, how })
     }
+}
 
-    /// Writes until all is written, nobody reads, or the output cannot be read.
-    fn write(mut self, writer: &Writer) {
-        let written = match self.how {
-            How::Lines(reading) => write_lines(&self.log, reading, writer),
-            How::Matches(reading, pattern, last) => {
-                write_matches(&self.log, reading, &pattern, last, writer)
-            }
-            How::Pieces { form, follows } => {
-                let mut copy = Copy::new(form, writer);
-                let copied = copy.all(&self.visit.outlive, &mut self.log, follows);
-                copied.map_err(|Cut| io::ErrorKind::UnexpectedEof.into())
-            }
-        };
-        if written.is_err() {
-            writer.cut();
+/// Writes until all is written, nobody reads, or the output cannot be read.
+fn write(log: &Log, how: How, writer: Writer) {
+    let written = match how {
+        How::Lines(reading) => write_lines(log, reading, &writer),
+        How::Matches(reading, pattern, last) => {
+            write_matches(log, reading, &pattern, last, &writer)
         }
+        How::Pieces { form, .. } => {
+            let mut copy = Copy::new(form, writer.clone());
+            let copied = copy.part(log).and_then(|()| copy.finish());
+            copied.map_err(|Cut| io::ErrorKind::UnexpectedEof.into())
+        }
+    };
+    if written.is_err() {
+        writer.cut();
     }
 }
 

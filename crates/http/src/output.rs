@@ -4,9 +4,10 @@
 //! counts bytes of the output. Without them, the same address answers with text from which secrets are left out.
 
 mod copying;
+mod following;
 mod range;
 
-use crate::body::{Writer, streamed};
+use crate::body::streamed;
 use crate::failure::Refused;
 use crate::server::{Desk, on_a_thread};
 use crate::visit::{Query, Visit};
@@ -17,6 +18,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 pub use copying::{Copy, Cut, Form};
+pub use following::follow;
 use outlive::verbs::log::{self, Log, Part};
 use outlive_guard::Rights;
 use range::Asked;
@@ -42,28 +44,48 @@ pub async fn output(
     let turn = desk.streams.clone().acquire_owned().await.ok();
     let (writer, body) = streamed();
     let is_download = query.has("download");
-    let answer = on_a_thread(move || {
-        let id = visit.find(&job)?;
+    let asking = visit.clone();
+    let (log, answer) = on_a_thread(move || {
+        let id = asking.find(&job)?;
         let part = Part::Bytes { from, to: None };
-        let log = log::log(&visit.outlive, &id, &part)?;
+        let log = log::log(&asking.outlive, &id, &part)?;
         let mut answer = Answer::new(&log, asked, follows, shows_secrets)?;
         if is_download {
             answer.name(&format!("{id}.log"));
         }
-        let Answer { range, .. } = answer.clone();
-        let work = move || {
-            let _turn = turn;
-            copy(visit, log, range, follows, shows_secrets, &writer);
-        };
-        std::thread::Builder::new()
-            .spawn(work)
-            .map_err(|error| Refused::io("no thread for the answer", &error))?;
-        Ok(answer)
-    });
-    let Answer {
-        status, headers, ..
-    } = answer.await?;
-    Ok((status, headers, body).into_response())
+        Ok((log, answer))
+    })
+    .await?;
+    let form = match shows_secrets {
+        true => Form::Exact,
+        false => {
+            let live = log.live(usize::MAX);
+            Form::text(live.map_err(|error| Refused::io("the output cannot be read", &error))?)
+        }
+    };
+    let copy = Copy::new(form, writer);
+    match follows {
+        true => drop(tokio::spawn(follow(desk, visit, log, copy))),
+        false => {
+            let range = answer.range.clone();
+            let work = move || {
+                let _turn = turn;
+                copy_once(copy, &log, range);
+            };
+            drop(tokio::task::spawn_blocking(work));
+        }
+    }
+    Ok((answer.status, answer.headers, body).into_response())
+}
+
+fn copy_once(mut copy: Copy, log: &Log, range: Option<Range<u64>>) {
+    let copied = match range {
+        Some(range) => copy.range(log, range),
+        None => copy.part(log).and_then(|()| copy.finish()),
+    };
+    if copied.is_err() {
+        copy.cut();
+    }
 }
 
 /// The head of the answer, and which bytes follow. Without a range they are all that are kept.
@@ -158,28 +180,4 @@ impl Answer {
 /// A header that consists of digits and the like.
 fn number(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
-}
-
-fn copy(
-    visit: Visit,
-    mut log: Log,
-    range: Option<Range<u64>>,
-    follows: bool,
-    shows_secrets: bool,
-    writer: &Writer,
-) {
-    let form = match shows_secrets {
-        true => Ok(Form::Exact),
-        false => log.live(usize::MAX).map(Form::text),
-    };
-    let copied = form.map(|form| {
-        let mut copy = Copy::new(form, writer);
-        match range {
-            Some(range) => copy.range(&log, range),
-            None => copy.all(&visit.outlive, &mut log, follows),
-        }
-    });
-    if !matches!(copied, Ok(Ok(()))) {
-        writer.cut();
-    }
 }

@@ -108,6 +108,7 @@ fn routes(desk: Arc<Desk>) -> Router {
         .route("/v1/log", axum::routing::post(log::log))
         .route("/v1/jobs/{job}/output", get(output::output))
         .route("/v1/jobs/{job}/lines", get(window::lines))
+        .route("/v1/login", get(page::whoami))
         .route("/v1/events", get(events::events))
         .route("/v1/stream", get(stream::stream))
         .route("/v1/search", axum::routing::post(window::search))

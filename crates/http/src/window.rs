@@ -36,6 +36,9 @@ pub struct Window {
     total_bytes: u64,
     /// How many of them were not kept.
     dropped_bytes: u64,
+    /// Lines that were not kept, or not whole: the first, the last, and how many bytes of the output they stand for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<[u64; 3]>,
     /// The lines. Where a number is left out, lines were not kept.
     lines: Vec<ShownLine>,
 }
@@ -188,6 +191,7 @@ pub fn window(log: &Log) -> io::Result<Window> {
         total_lines: log.total_lines()?,
         total_bytes: log.size(),
         dropped_bytes: log.dropped_bytes(),
+        gaps: log.missing_lines()?,
         lines: lines.collect(),
     })
 }
@@ -281,8 +285,7 @@ pub async fn search(
                 writer.cut();
             }
         };
-        let thread = std::thread::Builder::new().spawn(work);
-        thread.map_err(|error| Refused::io("no thread for the answer", &error))?;
+        drop(tokio::task::spawn_blocking(work));
         Ok(([(CONTENT_TYPE, LINES)], body).into_response())
     })
     .await

@@ -2,15 +2,13 @@
 
 use crate::body::{Gone, Writer};
 use outlive::api::log::LogPiece;
+use outlive::listening::Following;
 use outlive::verbs::log::Log;
 use outlive::view::{Live, Origins, ShownText};
 use outlive::{Chunk, Outlive, Piece, Stream, missing_line};
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
-
-/// How often to look whether anybody still reads.
-const LOOK_UP: Duration = Duration::from_secs(5);
 
 /// The form in which output is written.
 #[derive(Debug)]
@@ -55,14 +53,14 @@ impl From<outlive::Error> for Cut {
 
 /// A copy in progress.
 #[derive(Debug)]
-pub struct Copy<'a> {
+pub struct Copy {
     form: Form,
     origins: Origins,
-    writer: &'a Writer,
+    writer: Writer,
 }
 
-impl Copy<'_> {
-    pub fn new(form: Form, writer: &Writer) -> Copy<'_> {
+impl Copy {
+    pub fn new(form: Form, writer: Writer) -> Copy {
         Copy {
             form,
             origins: Origins::default(),
@@ -78,8 +76,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Copies the part, and then what the job writes until it ends, if that is wanted.
-    pub fn all(&mut self, outlive: &Outlive, log: &mut Log, follows: bool) -> Result<(), Cut> {
+    /// Copies the part.
+    pub fn part(&mut self, log: &Log) -> Result<(), Cut> {
         let pieces: Box<dyn Iterator<Item = io::Result<Piece>>> = match self.live() {
             Some(live) => Box::new(log.pieces_for(live)),
             None => Box::new(log.pieces()?),
@@ -87,24 +85,40 @@ impl Copy<'_> {
         for piece in pieces {
             self.piece(piece?)?;
         }
-        if !follows {
-            return self.finish();
-        }
-        let mut follow = match self.live() {
-            Some(live) => log.follow_for(outlive, live)?,
-            None => log.follow(outlive)?,
-        };
-        loop {
-            let patience = self.patience().filter(|patience| *patience < LOOK_UP);
-            match follow.next_within(Some(patience.unwrap_or(LOOK_UP)))? {
-                Some(Chunk::Bytes { at, bytes, stream }) => self.bytes(at, bytes, stream)?,
-                Some(Chunk::Missing(range)) => self.missing(range)?,
-                Some(Chunk::Ended | Chunk::OutOfTime) => return self.finish(),
-                None if self.writer.is_gone() => return Err(Cut),
-                None if patience.is_some() => self.still()?,
-                None => {}
+        Ok(())
+    }
+
+    /// What comes after the part.
+    pub fn following(&self, outlive: &Outlive, log: &Log) -> Result<Following, Cut> {
+        Ok(log.following(outlive, self.live())?)
+    }
+
+    /// Copies a chunk of what came after it. Returns whether more may come.
+    pub fn chunk(&mut self, chunk: Chunk) -> Result<bool, Cut> {
+        match chunk {
+            Chunk::Bytes { at, bytes, stream } => self.bytes(at, bytes, stream)?,
+            Chunk::Missing(range) => self.missing(range)?,
+            Chunk::Ended | Chunk::OutOfTime => {
+                self.finish()?;
+                return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// How long to wait for more before [`still`](Copy::still).
+    pub fn patience(&mut self) -> Option<Duration> {
+        self.live_mut().and_then(Live::patience)
+    }
+
+    /// Breaks the answer off, so that nobody takes it for a whole one.
+    pub fn cut(&self) {
+        self.writer.cut();
+    }
+
+    /// Waits until nobody reads any more.
+    pub async fn gone(&self) {
+        self.writer.gone().await;
     }
 
     fn live(&self) -> Option<&Live> {
@@ -119,10 +133,6 @@ impl Copy<'_> {
             Form::Text(live) | Form::TextPieces(live) => Some(live),
             Form::Exact | Form::Pieces => None,
         }
-    }
-
-    fn patience(&mut self) -> Option<Duration> {
-        self.live_mut().and_then(Live::patience)
     }
 
     fn piece(&mut self, piece: Piece) -> Result<(), Cut> {
@@ -157,11 +167,13 @@ impl Copy<'_> {
         }
     }
 
-    fn still(&mut self) -> Result<(), Cut> {
+    /// Nothing came for a moment: shows an unfinished line.
+    pub fn still(&mut self) -> Result<(), Cut> {
         self.tell(|live, say| live.still(say))
     }
 
-    fn finish(&mut self) -> Result<(), Cut> {
+    /// No more will come.
+    pub fn finish(&mut self) -> Result<(), Cut> {
         let form = std::mem::replace(&mut self.form, Form::Exact);
         let mut shown = Vec::new();
         let (live, is_text) = match form {

@@ -54,6 +54,26 @@ fn lines_that_were_not_kept_are_left_out_with_their_numbers() {
     let window = lines(&server, &id, "from=500000&count=5");
     assert_eq!(window["total_lines"], 1_000_000);
     assert!(window["dropped_bytes"].as_u64().unwrap() > 0);
+    let gap: Vec<u64> = window["gaps"][0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n.as_u64().unwrap())
+        .collect();
+    let around = format!("from={}&count=2", gap[0] - 1);
+    assert_eq!(
+        numbers(&lines(&server, &id, &around)),
+        [gap[0] - 1],
+        "then lines are missing"
+    );
+    assert_eq!(
+        numbers(&lines(
+            &server,
+            &id,
+            &format!("from={}&count=1", gap[1] + 1)
+        )),
+        [gap[1] + 1]
+    );
     for line in window["lines"].as_array().unwrap() {
         assert_eq!(line["parts"][0]["t"], line["line"].to_string(), "{line}");
         assert!(line["line"].as_u64().unwrap() > 500_000);

@@ -2,7 +2,9 @@
 
 use super::Log;
 use crate::error::Error;
-use crate::output::Piece;
+use crate::home::outlive::Outlive;
+use crate::output::{Following, Piece};
+use crate::view::Live;
 use outlive_api::job::JobState;
 use std::io;
 use std::ops::Range;
@@ -26,6 +28,16 @@ impl Log {
     /// Whether secrets are left out.
     pub fn hides_secrets(&self) -> bool {
         self.hides_secrets
+    }
+
+    /// What comes after the part, for a caller that only shows it through a [`Live`] unless secrets are shown. Nobody
+    /// counts as told of the end.
+    pub fn following(&self, outlive: &Outlive, view: Option<&Live>) -> Result<Following, Error> {
+        if self.hides_secrets && view.is_none() {
+            return Err(Error::SecretsHidden);
+        }
+        let following = Following::exactly(outlive, &self.id, self.range.end)?;
+        Ok(following.holding(outlive).seeing(self.seen))
     }
 
     /// Like [`Log::pieces`], of this range of the whole output.

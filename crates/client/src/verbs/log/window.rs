@@ -32,6 +32,16 @@ impl Log {
         }
     }
 
+    /// The lines that were not kept, or not whole: the first and the last of each gap, and how many bytes are missing there.
+    pub fn missing_lines(&self) -> io::Result<Vec<[u64; 3]>> {
+        let gaps = self.output.missing().iter().map(|gap| {
+            let first = self.output.newlines_before(gap.start)? + 1;
+            let last = self.output.newlines_before(gap.end)? + 1;
+            Ok([first, last, gap.end - gap.start])
+        });
+        gaps.collect()
+    }
+
     /// The lines of the part, with their colours.
     pub fn window(&self) -> io::Result<Vec<WindowLine>> {
         let lines = self.output.lines(self.range.clone())?;
