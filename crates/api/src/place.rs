@@ -61,6 +61,27 @@ impl Contact {
     }
 }
 
+/// When the output of a job at a place is copied here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Fetch {
+    /// When the job ends.
+    End,
+    /// Never. It is read there.
+    Never,
+}
+
+impl Fetch {
+    /// The word for it in JSON and in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fetch::End => "end",
+            Fetch::Never => "never",
+        }
+    }
+}
+
 /// Since when and why a place is not reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

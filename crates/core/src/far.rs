@@ -9,6 +9,7 @@
 //! | [`Opening::LongCall`] | the [`Call`] as data, then `shut` | the same |
 //! | [`Opening::Control`] | the bytes of the keeper's control protocol | the same; `end` when that keeper is gone |
 //! | [`Opening::Bytes`] | nothing | the bytes of the range, then `end` |
+//! | [`Opening::Exec`] | the input of the program | its output, then `end`; [`Call::Ended`] tells how it ended |
 //! | [`Opening::Journals`] | lines of [`ToJournals`] | lines of [`FromJournals`] |
 //!
 //! The rules that everything else relies on:
@@ -102,6 +103,33 @@ pub enum Opening {
         to: Option<u64>,
     },
     Journals,
+    /// A program that reaches another place from here. It ends with the stream.
+    Exec {
+        program: FarProgram,
+        /// What [`Call::Ended`] asks by. Nobody uses it twice.
+        ticket: String,
+    },
+}
+
+/// A program to run at a place. No shell reads its words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarProgram {
+    pub program: String,
+    /// What helps if there is no such program.
+    pub advice: String,
+    pub words: Vec<OsText>,
+    /// It gets all of the environment, and not only what tools need.
+    pub inherits_all: bool,
+    pub set: Vec<(String, String)>,
+}
+
+/// How a program at a place ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarEnded {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// The end of what it wrote on its standard error; or why it was not started.
+    pub words: String,
 }
 
 /// A file of a job that can be read from here.
@@ -138,6 +166,15 @@ pub enum Call {
     Doctor,
     /// Remove the programs of other versions that no keeper runs.
     Clean,
+    /// Run a program to its end, without input. It changes nothing.
+    Ask {
+        program: FarProgram,
+        within_ms: u64,
+    },
+    /// How the program of an [`Opening::Exec`] with this ticket ended. Waits for a moment until it has.
+    Ended {
+        ticket: String,
+    },
 }
 
 /// The first call of a wire.
@@ -243,6 +280,12 @@ pub enum Answer {
         /// The names of the files that were removed.
         removed: Vec<String>,
     },
+    Asked {
+        output: String,
+        ended: FarEnded,
+    },
+    /// `None` if the ticket is not known: the wire was another one.
+    Ended(Option<FarEnded>),
     /// The call could not be carried out, and nothing was changed.
     Failed(FarFailure),
 }

@@ -1,5 +1,6 @@
 //! `place add`
 
+use crate::place::Fetch;
 #[cfg(feature = "schema")]
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct AddPlace {
     pub name: String,
     /// How it is reached, such as `ssh:HOST`.
     pub address: String,
+    /// The configured place through which it is reached.
+    #[serde(default)]
+    pub via: Option<String>,
     /// The directory that jobs run in there; without one, the login directory.
     #[serde(default)]
     pub cwd: Option<String>,
@@ -28,6 +32,9 @@ pub struct AddPlace {
     /// Environment variables of every job there.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// When the output of its jobs is copied here; without it, at their end for containers and pods, and never for others.
+    #[serde(default)]
+    pub fetch: Option<Fetch>,
     /// How long a verb tries to reach it.
     #[serde(default, rename = "reach_ms", with = "crate::time::optional_ms")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::Subcommand;
 use outlive::Timestamp;
-use outlive::api::place::{PlaceAnswer, PlaceCheck, PlaceStatus};
+use outlive::api::place::{Fetch, PlaceAnswer, PlaceCheck, PlaceStatus};
 use outlive::api::reply::Verdict;
 use outlive::verbs::place::{self, AddPlace};
 use outlive::words::cut;
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// Name other machines that jobs run on, and see whether they can be reached
 ///
-/// A place is named by its address (ssh:HOST, cmd:COMMAND), or by a name that config.toml gives it. Nothing
-/// has to be installed there. `outlive run --place PLACE` runs a job there.
+/// A place is named by its address (ssh:HOST, docker:NAME, cmd:COMMAND), or by a name that config.toml gives it.
+/// Nothing has to be installed there. `outlive run --place PLACE` runs a job there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -71,8 +71,12 @@ enum Verb {
 struct Add {
     /// Name of the place, for --place
     name: String,
-    /// How it is reached: ssh:[USER@]HOST[:PORT], or cmd:COMMAND, which runs `sh` there
+    /// How it is reached: ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, apptainer:instance://NAME,
+    /// kube:[CONTEXT/][NAMESPACE/]pod/NAME, or cmd:COMMAND, which runs `sh` there
     address: String,
+    /// Configured place through which it is reached, such as the host of a container
+    #[arg(long, value_name = "PLACE")]
+    via: Option<String>,
     /// Directory that jobs run in there [default: where a login begins]
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
@@ -85,6 +89,9 @@ struct Add {
     /// Environment variable of every job there; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
+    /// Copy the output of jobs here when they end, or never [default: end for containers and pods]
+    #[arg(long, value_name = "WHEN", value_parser = fetch)]
+    fetch: Option<Fetch>,
     /// Try to reach it for this long [default: 30s]
     #[arg(long, value_name = "DUR", value_parser = super::positive_duration)]
     reach: Option<Duration>,
@@ -98,6 +105,15 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE"),
+    }
+}
+
+/// For clap: when an output is copied here.
+fn fetch(text: &str) -> Result<Fetch, &'static str> {
+    match text {
+        "end" => Ok(Fetch::End),
+        "never" => Ok(Fetch::Never),
+        _ => Err("write end or never"),
     }
 }
 
@@ -117,6 +133,8 @@ fn add(context: &Context, asked: Add) -> Result<(), Failure> {
     let asked = AddPlace {
         name: asked.name,
         address: asked.address,
+        via: asked.via,
+        fetch: asked.fetch,
         cwd: asked.cwd,
         home: asked.far_home,
         login: asked.login,

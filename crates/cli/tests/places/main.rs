@@ -17,3 +17,4 @@ mod fixture;
 mod hosts;
 mod links;
 mod soak;
+mod via;

@@ -155,7 +155,7 @@ pub enum ValueError {
     #[error("\"local\" is this machine; choose another name")]
     LocalPlace,
     /// The text is not the address of a place.
-    #[error("{0:?} is not an address; write \"ssh:HOST\" or \"cmd:COMMAND\"")]
+    #[error("{0:?} is not an address; write \"ssh:HOST\", \"docker:NAME\" or \"cmd:COMMAND\"")]
     NotAddress(String),
     /// The words of a command cannot be told apart.
     #[error("a quote is not closed")]
@@ -163,11 +163,12 @@ pub enum ValueError {
     /// The text is no address of a known kind.
     #[error(transparent)]
     Place(BadPlace),
-    /// A place is to be reached through another one.
-    #[error(
-        "places are not reached through others yet; for ssh, name the host to go through with ProxyJump in ~/.ssh/config"
-    )]
-    NotThrough,
+    /// A place is to be reached through one that is not configured.
+    #[error("no place {0:?} is configured to go through; add [place.{0}]")]
+    NoSuchVia(String),
+    /// A place is to be reached through itself, perhaps through others.
+    #[error("the way through {0:?} leads back to this place")]
+    ViaItself(String),
     /// The text cannot be a directory at a place.
     #[error("{0:?} is not a directory that is meant there; begin with / or ~/")]
     NotFarDirectory(PathBuf),

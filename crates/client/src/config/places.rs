@@ -3,25 +3,39 @@
 use super::error::{BadConfig, ValueError};
 use super::section::Section;
 use crate::places::{Place, Settings};
+use outlive_api::place::Fetch;
 use outlive_core::place::{Address, PlaceName};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every place of the file, by its name.
 pub fn read(top: &mut Section<'_>) -> Result<BTreeMap<String, Place>, BadConfig> {
+    let tables = top.tables("place", check_name)?;
+    let via = |section: &Section<'_>| section.peek("via").map(str::to_owned);
+    let ways = tables.iter();
+    let ways: BTreeMap<String, Option<String>> = ways
+        .map(|(name, section)| (name.clone(), via(section)))
+        .collect();
     let mut places = BTreeMap::new();
-    for (name, mut section) in top.tables("place", check_name)? {
-        let place = place(&name, &mut section)?;
+    for (name, mut section) in tables {
+        let place = place(&name, &mut section, &ways)?;
         section.finish()?;
         places.insert(name, place);
     }
     Ok(places)
 }
 
-fn place(name: &str, section: &mut Section<'_>) -> Result<Place, BadConfig> {
+fn place(
+    name: &str,
+    section: &mut Section<'_>,
+    ways: &BTreeMap<String, Option<String>>,
+) -> Result<Place, BadConfig> {
     let mut settings = Settings::default();
     let address = section.needed_text("at", "at = \"ssh:host\"", address)?;
-    section.text("via", |_| Err::<(), _>(ValueError::NotThrough))?;
+    let via = section.text("via", |via| {
+        check_via(name, via, |name| ways.get(name).cloned()).map(|()| via.to_owned())
+    })?;
+    settings.via = via;
     settings.cwd = section.text("cwd", working_directory)?;
     settings.home = section.text("home", directory)?;
     settings.far_dir = section.text("far_dir", directory)?;
@@ -29,12 +43,43 @@ fn place(name: &str, section: &mut Section<'_>) -> Result<Place, BadConfig> {
     if let Some(variables) = section.section("env")? {
         settings.env = variables.pairs(check_variable)?;
     }
+    settings.fetch = section.text("fetch", fetch)?;
     section.positive_duration("reach", &mut settings.reach)?;
     Ok(Place {
         name: name.to_owned(),
         address,
         settings,
     })
+}
+
+fn fetch(text: &str) -> Result<Fetch, ValueError> {
+    match text {
+        "end" => Ok(Fetch::End),
+        "never" => Ok(Fetch::Never),
+        _ => Err(ValueError::NoChoice {
+            found: text.to_owned(),
+            choices: "end, never",
+        }),
+    }
+}
+
+/// Whether the place of this name can be reached through that one. `way` tells of each configured place through which
+/// one it is reached.
+pub fn check_via(
+    name: &str,
+    via: &str,
+    way: impl Fn(&str) -> Option<Option<String>>,
+) -> Result<(), ValueError> {
+    let mut passed = vec![name.to_owned()];
+    let mut next = Some(via.to_owned());
+    while let Some(at) = next {
+        if passed.contains(&at) {
+            return Err(ValueError::ViaItself(via.to_owned()));
+        }
+        next = way(&at).ok_or_else(|| ValueError::NoSuchVia(at.clone()))?;
+        passed.push(at);
+    }
+    Ok(())
 }
 
 /// Whether a place can have this name. It must not look like an address, and `local` is this machine.
@@ -93,6 +138,7 @@ pub fn check_variable(name: &str, value: &str) -> Result<(), ValueError> {
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use crate::config::Config;
+    use outlive_api::place::Fetch;
     use std::path::{Path, PathBuf};
     use std::time::Duration;
 
@@ -112,8 +158,13 @@ mod tests {
             login = true
             env = { CUDA_VISIBLE_DEVICES = "0", A = "" }
             reach = "5s"
+            fetch = "end"
             [place.box]
             at = "cmd:nsenter -t 1 -m sh"
+            [place.inner]
+            at = "docker:web?user=me"
+            via = "gpu"
+            fetch = "never"
             "#,
         )
         .unwrap();
@@ -133,7 +184,11 @@ mod tests {
             [pair("A", ""), pair("CUDA_VISIBLE_DEVICES", "0")]
         );
         assert_eq!(settings.reach, Duration::from_secs(5));
+        assert_eq!(settings.fetch, Some(Fetch::End));
         assert_eq!(config.places["box"].settings, super::Settings::default());
+        let inner = &config.places["inner"].settings;
+        let expected = (Some("gpu"), Some(Fetch::Never));
+        assert_eq!((inner.via.as_deref(), inner.fetch), expected);
     }
 
     /// The home directory there is not known here, but it is where a login begins.
@@ -168,7 +223,11 @@ mod tests {
             ),
             ("[place.p]\nat = \"local\"", "is not an address"),
             ("[place.p]\nat = \"ssh:-x\"", "it begins with a hyphen"),
-            ("[place.p]\nat = \"docker:x\"", "no kind of place"),
+            ("[place.p]\nat = \"lxd:x\"", "no kind of place"),
+            (
+                "[place.p]\nat = \"docker:-x\"",
+                "\"-x\" is no name of a container: it begins with a hyphen",
+            ),
             ("[place.p]\nat = \"cmd:a 'b\"", "a quote is not closed"),
             ("[place.local]\nat = \"ssh:h\"", "\"local\" is this machine"),
             (
@@ -181,7 +240,19 @@ mod tests {
             ),
             (
                 "[place.p]\nat = \"ssh:h\"\nvia = \"b\"",
-                "c.toml:3: place.p.via: places are not reached through others yet",
+                "c.toml:3: place.p.via: no place \"b\" is configured to go through",
+            ),
+            (
+                "[place.p]\nat = \"ssh:h\"\nvia = \"p\"",
+                "the way through \"p\" leads back to this place",
+            ),
+            (
+                "[place.p]\nat = \"ssh:h\"\nvia = \"q\"\n[place.q]\nat = \"ssh:h\"\nvia = \"p\"",
+                "leads back to this place",
+            ),
+            (
+                "[place.p]\nat = \"ssh:h\"\nfetch = \"always\"",
+                "place.p.fetch: \"always\" is not one of end, never",
             ),
             (
                 "[place.p]\nat = \"ssh:h\"\nhome = \"jobs\"",
@@ -204,8 +275,8 @@ mod tests {
                 "must be longer than 0",
             ),
             (
-                "[place.p]\nat = \"ssh:h\"\nfetch = \"end\"",
-                "no key \"place.p.fetch\"; the keys here are at, via, cwd",
+                "[place.p]\nat = \"ssh:h\"\nport = 22",
+                "no key \"place.p.port\"; the keys here are at, via, cwd",
             ),
         ] {
             let error = parse(text).unwrap_err();

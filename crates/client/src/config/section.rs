@@ -283,6 +283,14 @@ impl<'a> Section<'a> {
         given.ok_or_else(|| self.wrong_at(self.at, key, ValueError::Missing(example)))
     }
 
+    /// The text of a key that is read later.
+    pub fn peek(&self, key: &str) -> Option<&str> {
+        match self.left.get(key)?.get_ref() {
+            DeValue::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     fn value<T>(
         &mut self,
         key: &'static str,

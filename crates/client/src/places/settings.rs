@@ -2,6 +2,7 @@
 
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
+use outlive_api::place::Fetch;
 use outlive_core::place::{Address, PlaceName};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,10 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// How long a verb tries to reach it.
     pub reach: Duration,
+    /// When the output of jobs is copied here; else as fits the address.
+    pub fetch: Option<Fetch>,
+    /// The place through which it is reached: what reaches it is started there.
+    pub via: Option<String>,
 }
 
 /// How long a verb tries to reach a place, if nothing else is configured.
@@ -44,6 +49,8 @@ impl Default for Settings {
             login: false,
             env: Vec::new(),
             reach: REACH,
+            fetch: None,
+            via: None,
         }
     }
 }
@@ -77,6 +84,15 @@ impl Place {
             }
             _ => None,
         })
+    }
+
+    /// When the output of its jobs is copied here. The disk of a container vanishes with it.
+    pub fn fetch(&self) -> Fetch {
+        let usual = match self.address {
+            Address::Container(_) | Address::Instance(_) | Address::Pod(_) => Fetch::End,
+            Address::Ssh(_) | Address::Image(_) | Address::Command(_) => Fetch::Never,
+        };
+        self.settings.fetch.unwrap_or(usual)
     }
 
     /// The name of its directory in `places/`.

@@ -216,7 +216,8 @@ fn open_relay(
     by: BootTime,
 ) -> Result<Relaying, Reply> {
     let end = match opening {
-        Opening::Control { .. } => EndOf::Keeper,
+        // The client speaks first, and the end of the stream is that of the connection.
+        Opening::Control { .. } | Opening::Exec { .. } => EndOf::Keeper,
         Opening::Bytes {
             file: FarFile::Output | FarFile::Index | FarFile::Streams,
             ..

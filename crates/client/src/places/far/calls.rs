@@ -4,7 +4,8 @@ use super::greeting;
 use super::journals::{self, Journals};
 use super::standing::standing;
 use super::stream::Stream;
-use super::{Far, bad_input, bytes, failed, failure, launching, programs, relay};
+use super::{Far, bad_input, bytes, exec, failed, failure, launching, programs, relay};
+use crate::clock;
 use crate::error::Error;
 use crate::hooks::{self, FarHook};
 use crate::verbs::doctor::doctor;
@@ -16,6 +17,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Duration;
 
 /// Streams that are open at once. Each has a thread or two.
 const MAX_STREAMS: usize = 4096;
@@ -50,6 +52,9 @@ impl Far {
                     drop(busy);
                 })
             }
+            Opening::Exec { program, ticket } => start("exec", None, move || {
+                exec::serve(&far, &serving, program, ticket);
+            }),
             Opening::LongCall => start("call", None, move || far.long_call(&serving)),
             Opening::Control { job } => start("control", Some(relay::STACK * 4), move || {
                 relay::serve(&far, &serving, &job);
@@ -154,12 +159,17 @@ impl Far {
             let _ = self.greeted.set(greeted);
             return Ok(Answer::Hello(Box::new(greeting)));
         }
+        if let Call::Ask { program, within_ms } = call {
+            let by = clock::boot() + Duration::from_millis(within_ms);
+            return exec::ask(program, by);
+        }
         self.answer_greeted(call).map_err(|error| failure(&error))
     }
 
     fn answer_greeted(&self, call: Call) -> Result<Answer, Error> {
         Ok(match call {
-            Call::Hello(_) => unreachable!("it is answered before"),
+            Call::Hello(_) | Call::Ask { .. } => unreachable!("they are answered before"),
+            Call::Ended { ticket } => Answer::Ended(self.ends.take(&ticket)),
             Call::Launch(asked) => self.launch(*asked)?,
             Call::Standing { jobs } => {
                 let greeted = self.greeted.get();
@@ -226,7 +236,12 @@ fn about(call: &Call) -> Vec<JobId> {
         Call::Launch(asked) => vec![asked.spec.id.clone()],
         Call::Look { job } => vec![job.clone()],
         Call::Standing { jobs } => jobs.clone(),
-        Call::Hello(_) | Call::Remove { .. } | Call::Doctor | Call::Clean => Vec::new(),
+        Call::Hello(_)
+        | Call::Remove { .. }
+        | Call::Doctor
+        | Call::Clean
+        | Call::Ask { .. }
+        | Call::Ended { .. } => Vec::new(),
     }
 }
 

@@ -19,12 +19,14 @@
 //! | `journals`, `followed`, `watching` | the records of all jobs, as they come |
 //! | `acks` | what the courier has safely |
 //! | `relay`, `bytes` | a job's control socket; the bytes of its files |
+//! | `exec` | programs that reach other places from here |
 //! | `programs` | removing programs of other versions |
 
 mod acks;
 mod bytes;
 mod calls;
 mod epoch;
+mod exec;
 mod followed;
 mod greeting;
 mod home;
@@ -42,6 +44,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
 use acks::Acks;
+use exec::Ends;
 use greeting::Greeted;
 pub use home::open_home;
 use journals::Journals;
@@ -90,6 +93,7 @@ pub fn serve(outlive: Outlive, input: File, output: File) -> Result<(), Error> {
         acks: Arc::default(),
         login: Mutex::default(),
         busy: Busy::default(),
+        ends: Ends::default(),
     });
     let read = far.read(input, &output);
     far.wire.close();
@@ -113,6 +117,8 @@ struct Far {
     login: Mutex<Option<Vec<(OsString, OsString)>>>,
     /// Launches that are carried out.
     busy: Busy,
+    /// How programs ended that reached other places.
+    ends: Ends,
 }
 
 impl Far {

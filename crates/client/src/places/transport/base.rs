@@ -1,10 +1,13 @@
-//! Where the programs of a transport are started, and how they end.
+//! Where the programs of a transport are started, and how they end: on this machine, or at the place through which
+//! another one is reached.
 
 use super::ended::{Ended, How};
 use super::last_words::LastWords;
 use super::line::Line;
+use super::via::{Remote, Via};
 use crate::clock;
-use crate::places::Unreached;
+use crate::home::outlive::Outlive;
+use crate::places::{Place, Unreached};
 use outlive_core::BootTime;
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::{PidFd, signal_child};
@@ -20,6 +23,8 @@ use std::time::Duration;
 pub enum Base {
     /// On this machine.
     Here,
+    /// At this place.
+    At(Via),
 }
 
 /// A program that was started, with the two ends of its pipes.
@@ -32,7 +37,14 @@ pub struct Begun {
 
 /// A program that runs. Close both ends of its pipes first to end it.
 #[derive(Debug)]
-pub struct Running {
+pub enum Running {
+    Here(Local),
+    At(Remote),
+}
+
+/// A program of this machine.
+#[derive(Debug)]
+pub struct Local {
     child: Child,
     last_words: LastWords,
 }
@@ -54,20 +66,72 @@ const TERM: i32 = 15;
 const MAX_ANSWER: usize = 4 << 20;
 
 impl Base {
+    /// Where the programs that reach this place are started.
+    pub fn of(outlive: &Outlive, place: &Place) -> Result<Base, Unreached> {
+        match &place.settings.via {
+            None => Ok(Base::Here),
+            Some(via) => Via::of(outlive, via).map(Base::At),
+        }
+    }
+
     /// Starts a program whose input and output are ours.
-    pub fn start(&self, line: &Line) -> Result<Begun, Unreached> {
-        let Base::Here = self;
-        start(line, Stdio::piped())
+    pub fn start(&self, line: &Line, by: BootTime) -> Result<Begun, Unreached> {
+        match self {
+            Base::Here => Local::start(line),
+            Base::At(via) => via.start(line, by),
+        }
     }
 
     /// Runs a program to its end.
     pub fn ask(&self, line: &Line, input: Option<File>, by: BootTime) -> Result<Asked, Unreached> {
-        let Base::Here = self;
+        match self {
+            Base::Here => Local::ask(line, input, by),
+            Base::At(via) => via.ask(line, input, by),
+        }
+    }
+}
+
+impl Running {
+    /// Ends the program. It is told to, because over a dead network it would notice only much later that nobody reads.
+    pub fn end(self) {
+        match self {
+            Running::Here(mut local) => local.leave(Duration::ZERO),
+            // It ends with its stream.
+            Running::At(_) => {}
+        }
+    }
+
+    /// How the program ended, which it may still be about to do.
+    pub fn ended(self) -> Ended {
+        match self {
+            Running::Here(mut local) => {
+                local.leave(LEAVING);
+                local.ended_now()
+            }
+            Running::At(remote) => remote.ended(),
+        }
+    }
+}
+
+impl Local {
+    fn start(line: &Line) -> Result<Begun, Unreached> {
+        let (mut child, last_words) = spawn(line, Stdio::piped())?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both were asked for as pipes");
+        };
+        Ok(Begun {
+            input: File::from(OwnedFd::from(input)),
+            output: File::from(OwnedFd::from(output)),
+            running: Running::Here(Local { child, last_words }),
+        })
+    }
+
+    fn ask(line: &Line, input: Option<File>, by: BootTime) -> Result<Asked, Unreached> {
         let (mut child, last_words) = spawn(line, input.map_or_else(Stdio::null, Stdio::from))?;
         let Some(output) = child.stdout.take() else {
             unreachable!("it was asked for as a pipe");
         };
-        let mut running = Running { child, last_words };
+        let mut running = Local { child, last_words };
         let read = read_all(File::from(OwnedFd::from(output)), by);
         running.leave(match read {
             Ok(_) => by.since(clock::boot()),
@@ -78,18 +142,6 @@ impl Base {
             ended: running.ended_now(),
         })
     }
-}
-
-fn start(line: &Line, input: Stdio) -> Result<Begun, Unreached> {
-    let (mut child, last_words) = spawn(line, input)?;
-    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        unreachable!("both were asked for as pipes");
-    };
-    Ok(Begun {
-        input: File::from(OwnedFd::from(input)),
-        output: File::from(OwnedFd::from(output)),
-        running: Running { child, last_words },
-    })
 }
 
 fn spawn(line: &Line, input: Stdio) -> Result<(Child, LastWords), Unreached> {
@@ -109,7 +161,7 @@ fn spawn(line: &Line, input: Stdio) -> Result<(Child, LastWords), Unreached> {
 }
 
 /// Reads to the end. What is longer than any answer is none.
-fn read_all(mut output: File, by: BootTime) -> Result<Vec<u8>, Unreached> {
+pub(super) fn read_all(mut output: File, by: BootTime) -> Result<Vec<u8>, Unreached> {
     let cannot = |error: io::Error| Unreached::Refused(format!("cannot read the answer: {error}"));
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 16 * 1024]);
     loop {
@@ -134,18 +186,7 @@ fn read_all(mut output: File, by: BootTime) -> Result<Vec<u8>, Unreached> {
     }
 }
 
-impl Running {
-    /// Ends the program. It is told to, because over a dead network it would notice only much later that nobody reads.
-    pub fn end(mut self) {
-        self.leave(Duration::ZERO);
-    }
-
-    /// How the program ended, which it may still be about to do.
-    pub fn ended(mut self) -> Ended {
-        self.leave(LEAVING);
-        self.ended_now()
-    }
-
+impl Local {
     fn ended_now(mut self) -> Ended {
         let status = self.child.try_wait().ok().flatten();
         Ended {

@@ -40,7 +40,10 @@ pub fn ssh(host: &SshHost, directory: &Path) -> Line {
     }
     // The jump hosts of a configuration are reached by an `ssh` that does not get our options. It has no terminal, so
     // it could ask with a window only; this program asks nothing and says no.
-    line.set = vec![("SSH_ASKPASS_REQUIRE", "never"), ("SSH_ASKPASS", "false")];
+    line.set = vec![
+        ("SSH_ASKPASS_REQUIRE".into(), "never".into()),
+        ("SSH_ASKPASS".into(), "false".into()),
+    ];
     line.with(ssh_options(host))
         .with(["--", &host.host, "exec sh"])
 }

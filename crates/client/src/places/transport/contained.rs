@@ -178,7 +178,7 @@ impl Entering<'_> {
         act: impl FnOnce(&mut Begun) -> Result<(), Failure>,
     ) -> Result<WireEnds, NotBegun> {
         let line = self.tool.enter(&self.container, program);
-        let mut begun = self.base.start(&line).map_err(NotBegun::Other)?;
+        let mut begun = self.base.start(&line, self.by).map_err(NotBegun::Other)?;
         let acted = act(&mut begun);
         let Begun {
             input,

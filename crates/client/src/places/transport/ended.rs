@@ -1,5 +1,6 @@
 //! How a program of a transport ended.
 
+use outlive_core::far::FarEnded;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -16,6 +17,33 @@ pub enum How {
     Signal(i32),
     /// It has not ended, or nobody can tell.
     Unknown,
+}
+
+impl From<FarEnded> for Ended {
+    fn from(ended: FarEnded) -> Ended {
+        Ended {
+            how: match (ended.code, ended.signal) {
+                (Some(code), _) => How::Code(code),
+                (None, Some(signal)) => How::Signal(signal),
+                (None, None) => How::Unknown,
+            },
+            words: ended.words,
+        }
+    }
+}
+
+impl From<Ended> for FarEnded {
+    fn from(ended: Ended) -> FarEnded {
+        let signal = match ended.how {
+            How::Signal(signal) => Some(signal),
+            How::Code(_) | How::Unknown => None,
+        };
+        FarEnded {
+            code: ended.how.code(),
+            signal,
+            words: ended.words,
+        }
+    }
 }
 
 impl How {

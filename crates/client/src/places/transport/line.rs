@@ -2,6 +2,9 @@
 
 use crate::environment;
 use crate::places::Unreached;
+use outlive_core::far::FarProgram;
+use outlive_core::os_text::OsText;
+use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,10 +16,10 @@ use std::process::Command;
 pub struct Line {
     pub program: String,
     /// What helps if there is no such program.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
     pub words: Vec<OsString>,
     pub inherits: Inherits,
-    pub set: Vec<(&'static str, &'static str)>,
+    pub set: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     pub directory: Option<PathBuf>,
 }
 
@@ -33,7 +36,7 @@ impl Line {
     pub fn new(program: &str, advice: &'static str, inherits: Inherits) -> Line {
         Line {
             program: program.to_owned(),
-            advice,
+            advice: advice.into(),
             words: Vec::new(),
             inherits,
             set: Vec::new(),
@@ -48,12 +51,44 @@ impl Line {
         self
     }
 
+    /// The same program at a place.
+    pub fn to_far(&self) -> FarProgram {
+        let set = self.set.iter();
+        FarProgram {
+            program: self.program.clone(),
+            advice: self.advice.clone().into_owned(),
+            words: self.words.iter().cloned().map(OsText::from).collect(),
+            inherits_all: self.inherits == Inherits::AllButOurs,
+            set: set
+                .map(|(name, value)| (name.clone().into_owned(), value.clone().into_owned()))
+                .collect(),
+        }
+    }
+
+    /// A program that another machine has asked for.
+    pub fn from_far(program: FarProgram) -> Line {
+        let set = program.set.into_iter();
+        Line {
+            program: program.program,
+            advice: program.advice.into(),
+            words: program.words.into_iter().map(|word| word.0).collect(),
+            inherits: match program.inherits_all {
+                true => Inherits::AllButOurs,
+                false => Inherits::ForTools,
+            },
+            set: set
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            directory: None,
+        }
+    }
+
     /// The command on this machine.
     pub fn command(&self) -> Result<Command, Unreached> {
         let mut command = Command::new(self.path()?);
         command
             .args(&self.words)
-            .envs(self.set.iter().map(|(name, value)| (name, value)));
+            .envs(self.set.iter().map(|(name, value)| (&**name, &**value)));
         for (name, _) in env::vars_os().filter(|(name, _)| !self.inherits.takes(name)) {
             command.env_remove(name);
         }
@@ -69,7 +104,7 @@ impl Line {
         }
         let found = environment::on_path(&self.program);
         found.ok_or_else(|| {
-            let (program, advice) = (&self.program, self.advice);
+            let (program, advice) = (&self.program, &self.advice);
             Unreached::Refused(format!("there is no program {program:?} here; {advice}"))
         })
     }

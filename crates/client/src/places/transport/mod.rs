@@ -11,7 +11,7 @@
 //! | `contained` | reaching a container, also one without a shell |
 //! | `archive` | our program as an archive |
 //! | `line` | a program, its words and its environment |
-//! | `base` | where programs are started, and how they end |
+//! | `base`, `via` | where programs are started, here or at another place, and how they end |
 //! | `last_words` | what a transport writes on its standard error |
 //! | `ended`, `reason` | how it ended; why it failed, from that and from its last words |
 //!
@@ -23,9 +23,10 @@ mod command;
 mod contained;
 mod ended;
 mod last_words;
-mod line;
+pub(crate) mod line;
 mod reason;
 mod tools;
+mod via;
 
 pub use command::{MASTER, ssh_options};
 pub use tools::Existence;
@@ -34,7 +35,8 @@ pub use tools::apptainer::program as runner_program;
 use super::bootstrap::{self, Program};
 use super::{Place, Unreached};
 use crate::home::outlive::Outlive;
-use base::{Base, Begun, Running};
+use base::Running;
+pub(crate) use base::{Base, Begun};
 pub use ended::{Ended, How};
 use outlive_core::BootTime;
 use outlive_core::place::{Address, ContainerRef};
@@ -77,7 +79,7 @@ pub fn open_with(
     by: BootTime,
     program: &Program,
 ) -> Result<WireEnds, Unreached> {
-    let base = Base::Here;
+    let base = Base::of(outlive, place)?;
     if let Some(tool) = tools::of(&place.address) {
         return contained::open(outlive, place, &base, &*tool, program, by);
     }
@@ -98,7 +100,7 @@ pub fn open_with(
         mut input,
         mut output,
         running,
-    } = base.start(&line)?;
+    } = base.start(&line, by)?;
     let carrier = Carrier {
         running,
         address: place.address.clone(),
@@ -123,13 +125,13 @@ pub fn open_with(
 
 /// Asks the tool of a place whether a container that answered before exists.
 pub fn look_for(
-    _outlive: &Outlive,
+    outlive: &Outlive,
     place: &Place,
     container: &ContainerRef,
     by: BootTime,
 ) -> Result<Existence, Unreached> {
     match tools::of(&place.address) {
-        Some(tool) => tool.look_for(&Base::Here, container, by),
+        Some(tool) => tool.look_for(&Base::of(outlive, place)?, container, by),
         None => Ok(Existence::NotKnown),
     }
 }

@@ -3,7 +3,9 @@
 use super::edit::Draft;
 use super::{AddPlace, jobs};
 use crate::config::ValueError;
-use crate::config::places::{address, check_name, check_variable, directory, working_directory};
+use crate::config::places::{
+    address, check_name, check_variable, check_via, directory, working_directory,
+};
 use crate::error::{Error, PlaceError};
 use crate::home::outlive::Outlive;
 use crate::places::{Place, dial, records};
@@ -22,6 +24,14 @@ pub fn add(outlive: &Outlive, asked: &AddPlace) -> Result<PlaceAdded, Error> {
         }
         draft.remove(&asked.name)?;
         leave_behind(outlive, earlier, asked, &address)?;
+    }
+    if let Some(via) = &asked.via {
+        let places = &draft.config.places;
+        let way = |name: &str| places.get(name).map(|place| place.settings.via.clone());
+        check_via(&asked.name, via, way).map_err(|why| PlaceError::Setting {
+            what: "the place to go through",
+            why: why.to_string(),
+        })?;
     }
     draft.add(asked)?;
     let file = draft.file.clone().into();
@@ -44,7 +54,9 @@ fn leave_behind(
 ) -> Result<(), Error> {
     dial::leave(outlive, earlier)?;
     let home = asked.home.as_ref().map(Into::into);
-    let is_same = earlier.address == *address && earlier.settings.home == home;
+    let is_same = earlier.address == *address
+        && earlier.settings.home == home
+        && earlier.settings.via == asked.via;
     if !is_same && !jobs(outlive)?.contains_key(&asked.name) {
         forget_known(outlive, earlier)?;
     }

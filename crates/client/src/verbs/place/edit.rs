@@ -74,9 +74,17 @@ impl Draft {
             text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
         }
         text.push_str(&table(place));
-        let alone = Config::parse(&self.file, &table(place))?;
+        // By itself, the table may name no other place.
+        let alone = AddPlace {
+            via: None,
+            ..place.clone()
+        };
+        let mut alone = Config::parse(&self.file, &table(&alone))?.places;
+        if let Some(added) = alone.get_mut(&place.name) {
+            added.settings.via.clone_from(&place.via);
+        }
         let mut expected = self.config.clone();
-        expected.places.extend(alone.places);
+        expected.places.extend(alone);
         self.accept(text, expected, &place.name)
     }
 
@@ -207,7 +215,12 @@ fn table(place: &AddPlace) -> String {
         let _ = writeln!(text, "{key} = {value}");
     };
     line("at", &quoted(&place.address));
-    for (name, value) in [("cwd", &place.cwd), ("home", &place.home)] {
+    let texts = [
+        ("via", &place.via),
+        ("cwd", &place.cwd),
+        ("home", &place.home),
+    ];
+    for (name, value) in texts {
         if let Some(value) = value {
             line(name, &quoted(value));
         }
@@ -220,6 +233,9 @@ fn table(place: &AddPlace) -> String {
         let pairs = pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value)));
         let pairs: Vec<String> = pairs.collect();
         line("env", &format!("{{ {} }}", pairs.join(", ")));
+    }
+    if let Some(fetch) = place.fetch {
+        line("fetch", &quoted(fetch.as_str()));
     }
     if let Some(reach) = place.reach {
         let reach = match reach.subsec_nanos() {
